@@ -35,6 +35,7 @@ void apply(Roster& roster, const RosterChange& change, const Roster& before) {
     case RosterChange::Kind::create: create(roster, change.subgroup, before); break;
     case RosterChange::Kind::resize:
       *std::ranges::find(roster.sizes, change.sizes.subgroup, &RingSizes::subgroup) = change.sizes;
+      roster.filed = {};
       break;
     case RosterChange::Kind::drop:
     case RosterChange::Kind::change:

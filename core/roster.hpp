@@ -40,7 +40,9 @@ struct Roster {
   /// Every view with this roster has the layout's subgroups in these sizes, whatever files say: in the layout's order. None
   /// where no group is meant.
   std::vector<RingSizes> sizes{};
-  Digest filed{};  ///< of those that the files of all members said when they last said the same, or the founder's did
+  /// The digest of those that the files of all members said when they last said the same, or the founder's did. Zeros:
+  /// somebody wanted other sizes since, and what files say counts again only once all of them say these.
+  Digest filed{};
   std::uint32_t version = 0;  ///< of the protocol, which every view with this roster speaks; 0 where no group is meant
 
   [[nodiscard]] const NodeAddress* find(NodeId node) const noexcept;  ///< null: not in it

@@ -64,6 +64,13 @@ std::string words_of_version(const Roster& roster, const std::vector<NodeId>& be
          listed(behind) + (behind.size() == 1 ? " is" : " are") + " of an earlier one";
 }
 
+// It concerns nodes that are away: if their release does not speak it, they do not come back with that.
+void warn_of_version(const View& before, const View& now) {
+  if (before.members.empty() || before.roster.version == now.roster.version) return;
+  log::warn(log::Room::group, "the group goes on to a later version of the protocol",
+            {{"version", now.roster.version}, {"before", before.roster.version}, {"view", now.id}});
+}
+
 Error stuck_in_upcall(Duration lasted) {
   return Error(ErrorKind::handler_failed,
                "a handler was at work for " +
@@ -307,7 +314,8 @@ void GroupCore::on_view(const NewView& news) {
               {{"subgroup", news.view.subgroup(id).name}});
   }
   warn_of_inadequate(news.view);
-  status_->on_roster(reports_->sizes.on_view(news.view), words_of_version(news.view.roster, news.behind));
+  warn_of_version(before, news.view);
+  status_->on_roster(reports_->sizes.on_view(before, news.view), words_of_version(news.view.roster, news.behind));
   attached_.replicas.on_view(news, *member_);
   attached_.tables.on_view(news.view, member_->epoch()->table());
   // Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.

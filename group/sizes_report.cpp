@@ -8,29 +8,44 @@
 namespace spindrift::group {
 namespace {
 
-void add(std::string& text, const char* key, std::uint64_t in_group, std::uint64_t here) {
-  if (in_group == here) return;
-  text += (text.empty() ? "" : ", ") + std::string(key) + " is " + std::to_string(in_group) + " in the group and " +
-          std::to_string(here) + " here";
+// It compares the same subgroups, and tells what differs with both of its values, which `says` puts into words.
+template <typename Says>
+std::string compared(std::span<const RingSizes> one, std::span<const RingSizes> other, const Says& says) {
+  std::string text;
+  const auto add = [&](std::string& to, const char* key, std::uint64_t first, std::uint64_t second) {
+    if (first == second) return;
+    to += (to.empty() ? "" : ", ") + std::string(key) + says(std::to_string(first), std::to_string(second));
+  };
+  for (const RingSizes& each : one) {
+    const auto same = std::ranges::find(other, each.subgroup, &RingSizes::subgroup);
+    if (same == other.end()) continue;
+    std::string of_it;
+    add(of_it, "window_size", each.window_messages, same->window_messages);
+    add(of_it, "ring_size", each.ring_bytes, same->ring_bytes);
+    if (!of_it.empty()) text += (text.empty() ? "subgroup " : "; subgroup ") + each.subgroup + ": " + of_it;
+  }
+  return text;
 }
 
 }  // namespace
 
 std::string differences(std::span<const RingSizes> group, std::span<const RingSizes> here) {
-  std::string text;
-  for (const RingSizes& in_group : group) {
-    const auto own = std::ranges::find(here, in_group.subgroup, &RingSizes::subgroup);
-    if (own == here.end()) continue;
-    std::string of_it;
-    add(of_it, "window_size", in_group.window_messages, own->window_messages);
-    add(of_it, "ring_size", in_group.ring_bytes, own->ring_bytes);
-    if (!of_it.empty()) text += (text.empty() ? "subgroup " : "; subgroup ") + in_group.subgroup + ": " + of_it;
-  }
-  return text;
+  return compared(group, here, [](const std::string& in_group, const std::string& own) {
+    return " is " + in_group + " in the group and " + own + " here";
+  });
 }
 
-const std::string& SizesReport::on_view(const View& view) {
+std::string changes(std::span<const RingSizes> before, std::span<const RingSizes> now) {
+  return compared(before, now,
+                  [](const std::string& was, const std::string& is) { return " was " + was + " and is " + is; });
+}
+
+const std::string& SizesReport::on_view(const View& before_it, const View& view) {
+  if (const std::string news = changes(before_it.roster.sizes, view.roster.sizes); !news.empty())
+    log::warn(log::Room::group, "the group takes other sizes of rings", {{"what", news}, {"view", view.id}});
   const std::string before = std::exchange(words_, differences(view.roster.sizes, here_));
+  const bool commanded = view.roster.filed == Digest();
+  if (!words_.empty() && commanded) words_ += " (the group's were set by a command)";
   if (words_ == before) return words_;
   if (words_.empty()) {
     log::info(log::Room::group, "the group's rings are of the sizes that this node's file says", {});
@@ -38,9 +53,11 @@ const std::string& SizesReport::on_view(const View& view) {
   }
   log::warn(log::Room::group, "the group goes by other sizes of rings than this node's file says",
             {{"what", words_},
-             {"fix", "while members are restarted one after another with a changed file, nothing: the group takes its sizes "
-                     "when the files of all members say them; else, as behind spindrift group change-subgroup, write the "
-                     "group's sizes into the file"}});
+             {"fix", commanded ? "write the group's sizes into the file: until all files have them, only another spindrift "
+                                 "group change-subgroup changes them"
+                               : "while members are restarted one after another with a changed file, nothing: the group "
+                                 "takes its sizes when the files of all members say them; else write the group's into the "
+                                 "file"}});
   return words_;
 }
 

@@ -51,7 +51,8 @@ const std::vector<RingSizes>* RosterAgreement::alike_in_all_files() const {
 std::optional<Roster> RosterAgreement::propose(std::uint32_t spoken) {
   if (held_.contains(self_)) return std::nullopt;
   Roster next = next_edition(view_.roster, wanted_, view_);
-  if (const std::vector<RingSizes>* const sizes = alike_in_all_files()) {
+  const std::vector<RingSizes>* const sizes = alike_in_all_files();
+  if (sizes != nullptr && (next.filed != Digest() || *sizes == next.sizes)) {
     next.sizes = *sizes;
     next.filed = digest_of(*sizes);
     next.edition = view_.roster.edition + 1;

@@ -115,6 +115,10 @@ TEST_CASE("a difference of sizes is told by subgroup and key, and none by nothin
   CHECK(group::differences(group, std::vector<RingSizes>{{"orders", 4096, 9}, {"news", 8192, 8}}) ==
         "subgroup orders: window_size is 8 in the group and 9 here; "
         "subgroup news: ring_size is 4096 in the group and 8192 here");
+  CHECK(group::changes(group, group).empty());
+  CHECK(group::changes({}, group).empty());
+  CHECK(group::changes(group, std::vector<RingSizes>{{"orders", 4096, 9}, {"news", 4096, 8}}) ==
+        "subgroup orders: window_size was 8 and is 9");
 }
 
 }  // namespace spindrift

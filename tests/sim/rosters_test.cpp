@@ -21,14 +21,18 @@ std::string found_with_roster(const std::function<void(View&)>& change) {
   return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
 }
 
-/// The invariant that is found where view 2 of that plan is changed on its way to the checkers.
-std::string found_in_view_two(const Plan& plan, const std::function<void(View&)>& change) {
+/// The invariant that is found where that view of that plan is changed on its way to the checkers.
+std::string found_in_view(std::uint64_t id, const Plan& plan, const std::function<void(View&)>& change) {
   Fleet fleet(plan);
   fleet.set_view_tamper([&](Fleet&, std::uint32_t, View& view) {
-    if (view.id.value() == 2) change(view);
+    if (view.id.value() == id) change(view);
   });
   fleet.run();
   return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
+}
+
+std::string found_in_view_two(const Plan& plan, const std::function<void(View&)>& change) {
+  return found_in_view(2, plan, change);
 }
 
 /// The invariant that is found where so many of two members are taken for others than they are, in the middle of a run.
@@ -98,6 +102,12 @@ TEST_CASE("sizes of rings that are not the roster's, that nobody wanted, or that
   CHECK(found([](View& view) {
           ++view.roster.edition;
           view.roster.filed = digest_of(view.roster.sizes);
+        }) == "V24");
+  CHECK(found_in_view(1, plan, [&](View& view) {  // somebody wanted these, and that is forgotten
+          std::vector<RingSizes> before = view.roster.sizes;
+          before[0].ring_bytes = plan.subgroups[0].profile.ring_bytes;
+          before[0].window_messages = plan.subgroups[0].profile.window_messages;
+          view.roster.filed = digest_of(before);
         }) == "V24");
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # rolling_restart_test.sh SPINDRIFT: members are restarted one after another with a file that has another window, while lines
 # are sent. Nothing is lost, the group keeps its window and says who differs until all files have the new one, and takes that
-# then; a command changes it at once, and files that say what they said before do not undo that.
+# then; a command changes it at once, and files do not undo that, whatever they say and whoever dies.
 set -u
 spindrift=$1
 . "$(dirname "$0")/rolling.sh"
@@ -20,6 +20,7 @@ window_size = 256
 json_layout = '[{"name": "orders"}, {"name": "news"}]'
 END
 sed 's/^window_size.*/window_size = 64/' old.cfg >new.cfg
+sed 's/^window_size.*/window_size = 16/' old.cfg >third.cfg
 sed 's/^suspect_after.*//; s/^\[SUBGROUP/suspect_after_ms = 900\n&/' old.cfg >other.cfg
 windows() { # of orders and news, as the group has them
   "$spindrift" group subgroups --config old.cfg --json | tr -d ' \n' | grep -o '"configured":.*' | grep -o '"window_messages":[0-9]*' |
@@ -65,6 +66,7 @@ restart 1 "$spindrift" new.cfg 0 2
 until_in_view 0 1 2
 [ "$(windows)" = "64 32 " ] || { echo "the file undid the command:"; windows; exit 1; }
 until_said 'window_size is 32 in the group and 64 here' errors1
+until_said "the group takes other sizes of rings.*subgroup news: window_size was 64 and is 32" errors0
 for change in '--senders 0' '--ring-bytes 5000'; do
   # shellcheck disable=SC2086
   "$spindrift" group change-subgroup news $change --config new.cfg >printed 2>errors && { echo "taken: $change"; exit 1; }
@@ -76,4 +78,13 @@ kill_all
 for node in 0 1; do run_node $node "$spindrift" new.cfg; done
 until_in_view 0 1
 [ "$(windows)" = "64 32 " ] || { echo "the next group has other sizes:"; windows; exit 1; }
-for node in 0 1; do end_node $node; done
+
+# Nor is the command undone by a file that says something else again, whoever dies.
+restart 1 "$spindrift" third.cfg 0
+until_in_view 0 1
+until_said 'window_size is 32 in the group and 16 here (the group.s were set by a command)' errors1
+kill -9 "${members[0]}"
+wait "${members[0]}"
+until_in_view 1
+[ "$(windows)" = "64 32 " ] || { echo "a death undid the command:"; windows; exit 1; }
+end_node 1

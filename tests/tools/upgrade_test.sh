@@ -40,6 +40,7 @@ end_sender
 [ "$(protocols)" = "17 " ] || { echo "beside the last one that speaks none later:"; status; exit 1; }
 end_tail
 until [ "$(protocols)" = "18 " ]; do sleep 0.05; done
+until_said 'the group goes on to a later version of the protocol" version=18 before=17' errors0
 "$next" group why --config group.cfg >why
 ! grep -q 'earlier one' why || { cat why; exit 1; }
 

@@ -65,7 +65,7 @@ TEST_CASE("what a file says of a member that says it again is what it says last,
   CHECK(leader.propose(0));
 }
 
-TEST_CASE("one proposal has both what files say and what somebody wants, and files decide about sizes") {
+TEST_CASE("one proposal has both what files say and what somebody wants, who decides about sizes") {
   const View view = view_of_two();
   RosterAgreement leader(view, Rank(0));
   const RosterChange resize{.kind = RosterChange::Kind::resize, .sizes = {"orders", 4096, 3}};
@@ -76,7 +76,25 @@ TEST_CASE("one proposal has both what files say and what somebody wants, and fil
   REQUIRE(proposal);
   CHECK(proposal->edition == 5);
   CHECK(proposal->contains(NodeId(7)));
-  CHECK(proposal->sizes == new_sizes);
+  CHECK(proposal->sizes == std::vector{resize.sizes});
+  CHECK(proposal->filed == Digest());
+}
+
+TEST_CASE("what somebody wanted is not undone by files, and these count again once all say it") {
+  View view = view_of_two();
+  view.roster.sizes = {{"orders", 4096, 3}};
+  view.roster.filed = {};
+  RosterAgreement leader(view, Rank(0));
+  REQUIRE(leader.on_file(Rank(0), new_sizes));
+  REQUIRE(leader.on_file(Rank(1), new_sizes));
+  CHECK_FALSE(leader.propose(0));
+  REQUIRE(leader.on_file(Rank(0), view.roster.sizes));
+  CHECK_FALSE(leader.propose(0));
+  REQUIRE(leader.on_file(Rank(1), view.roster.sizes));
+  const auto proposal = leader.propose(0);
+  REQUIRE(proposal);
+  CHECK(proposal->sizes == view.roster.sizes);
+  CHECK(proposal->filed == digest_of(view.roster.sizes));
 }
 
 TEST_CASE("nobody proposes other subgroups for the layout's, or sizes that do not hold their messages") {

@@ -50,17 +50,19 @@ void RingFiles::on_view(std::uint32_t process, const View& view, const View* bef
   }
   if (before == nullptr) return;
   const Roster& was = before->roster;
-  if (roster.filed != was.filed) {
+  const bool adopted = roster.filed != was.filed && roster.filed != Digest();
+  if (adopted) {
     report_.hit(Probe::sizes_adopted);
     if (!all_say(*before, roster.sizes)) violate("not all files of the view before say what it adopts");
     if (roster.filed != digest_of(roster.sizes)) violate("it does not remember what it adopts");
-    return;
+    if (was.filed != Digest()) return;
   }
   for (std::size_t i = 0; i < roster.sizes.size() && i < was.sizes.size(); ++i) {
     if (roster.sizes[i] == was.sizes[i]) continue;
     report_.hit(Probe::sizes_changed);
     if (std::ranges::find(wanted_, roster.sizes[i]) == wanted_.end())
       violate(roster.sizes[i].subgroup + " has sizes that nobody wanted");
+    if (!adopted && roster.filed != Digest()) violate("files may undo what somebody wanted of " + roster.sizes[i].subgroup);
   }
 }
 
@@ -68,7 +70,8 @@ std::optional<std::string> RingFiles::not_adopted(const View& view) const {
   const auto process = process_of_(view.incarnations.front());
   if (!process || view.roster.sizes.empty()) return std::nullopt;
   const std::vector<RingSizes>& sizes = said_.at(*process);
-  if (digest_of(sizes) == view.roster.filed || !all_say(view, sizes)) return std::nullopt;
+  const bool count = view.roster.filed != Digest() || sizes == view.roster.sizes;
+  if (!count || digest_of(sizes) == view.roster.filed || !all_say(view, sizes)) return std::nullopt;
   return "is in a view that has not adopted the sizes of rings that all files say";
 }
 
