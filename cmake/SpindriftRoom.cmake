@@ -23,7 +23,8 @@ function(spindrift_room name)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${include_root}>)
   list(TRANSFORM ROOM_ROOMS PREPEND spindrift_)
   target_link_libraries(${target} PUBLIC ${ROOM_ROOMS} ${ROOM_LIBRARIES}
-                        PRIVATE ${ROOM_PRIVATE_LIBRARIES} $<BUILD_INTERFACE:spindrift_flags>)
+                        PRIVATE ${ROOM_PRIVATE_LIBRARIES} $<BUILD_INTERFACE:spindrift_flags>
+                                $<BUILD_INTERFACE:$<TARGET_NAME_IF_EXISTS:spindrift_fuzz_flags>>)
 
   if(ROOM_INTERNAL)
     return()
