@@ -95,7 +95,10 @@ void History::check_view(std::uint32_t index, const View& view) {
       violate("J5", index, "an imposter is in " + name_of(view));
     const auto old = before == nullptr ? std::nullopt : before->rank_of(view.members[i]);
     const bool new_here = !old || before->incarnations[old->value()] != view.incarnations[i];
-    if (processes_[*other].view && !processes_[*other].ended && new_here) {  // what a dead one said may come late
+    const std::optional<ViewId> present = processes_[*other].view;
+    // A slow founder may go into its view when a majority of that has remembered it, and founded another.
+    const bool overtaken = is_first(view.id) && present > view.id;
+    if (present && !processes_[*other].ended && new_here && !overtaken) {  // what a dead one said may come late
       violate("J4", index, "a process that was out came back in " + name_of(view));
     }
     if (before != nullptr && new_here) check_linked(*other, *before, view);
