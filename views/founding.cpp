@@ -260,12 +260,14 @@ bool Founding::remember(std::span<const Met> met, PromiseRequest& request) const
     if (!digest) return false;
     request.basis.push_back(*digest);
   }
-  if (is_last_asked(request) && recalled.next == ViewId(promised_to_->view.value() + 1)) request.view = promised_to_->view;
+  const bool latest = is_last_asked(request) && recalled.next == ViewId(promised_to_->view.value() + 1);
+  if (latest && !recalled.contested) request.view = promised_to_->view;
   return true;
 }
 
 // The same founding, of which no more is to be remembered when it is asked for again. If it were another each time, those
-// that accepted the one could only refuse the next.
+// that accepted the one could only refuse the next. It is another once a founding of other nodes is remembered by that id:
+// both may come to be, one after the other.
 bool Founding::is_last_asked(const PromiseRequest& request) const {
   return promised_to_ && promised_to_->members == request.members && promised_to_->incarnations == request.incarnations &&
          promised_to_->roster == request.roster;

@@ -25,6 +25,7 @@ class Lineage {
   [[nodiscard]] Recalled conclude() const {
     Recalled recalled;
     recalled.next = next_;
+    recalled.contested = contested_;
     std::vector<const RecordedView*> needed = open_;
     if (last_ != nullptr && !last_->members.empty()) needed.push_back(last_);
     if (needed.empty()) return recalled;
@@ -62,9 +63,19 @@ class Lineage {
       return std::ranges::lexicographical_compare(b->members, a->members, {}, &Join::node, &Join::node);
     return a->roster.nodes.empty() && !b->roster.nodes.empty();
   }
+  void note_id(const RecordedView& view) {
+    const ViewId behind(view.id.value() + 1);
+    if (behind > next_) {
+      next_ = behind;
+      latest_ = &view;
+      contested_ = false;
+    } else if (behind == next_ && !same_nodes(*latest_, view)) {
+      contested_ = true;
+    }
+  }
   void note_last(const std::optional<RecordedView>& view) {
     if (!view) return;
-    next_ = std::max(next_, ViewId(view->id.value() + 1));
+    note_id(*view);
     if (last_ == nullptr || last_->id < view->id) last_ = &*view;
   }
   // A node that is not in the last view may remember it without its roster. Its members have accepted it with that.
@@ -77,7 +88,7 @@ class Lineage {
   }
   void note_accepted(const ViewRecord& record) {
     for (const RecordedView& view : record.accepted) {
-      next_ = std::max(next_, ViewId(view.id.value() + 1));
+      note_id(view);
       if (last_ != nullptr && view.id <= last_->id) continue;
       accepted_.push_back(&view);
       if (!view.members.empty()) open_.push_back(&view);  // nobody goes on from one without members
@@ -132,6 +143,8 @@ class Lineage {
   std::vector<const RecordedView*> accepted_;  // later ones
   std::vector<const RecordedView*> open_;      // those of them that may have been decided
   ViewId next_;
+  const RecordedView* latest_ = nullptr;  // of the id before that, if there is one
+  bool contested_ = false;
 };
 
 std::string verb(std::size_t count, const char* one, const char* more) { return count == 1 ? one : more; }

@@ -37,6 +37,7 @@ struct Recalled {
   };
   State state = State::first_day;
   ViewId next;                     ///< greater than every id that somebody remembers; 0 if nobody remembers one
+  bool contested = false;          ///< the id before that is remembered of views of different nodes
   std::vector<Join> founders;      ///< `enough`: in the order of the latest view, then by node; the first asks
   Roster roster;                   ///< `enough`: of the view that they found; empty: none is known
   std::vector<LastView> awaited;   ///< `waits`: the views without a majority here

@@ -175,6 +175,20 @@ TEST_CASE("a founding that the same process asks for again has the same id, and 
   CHECK(nodes.accepted(1).size() == 1);
 }
 
+TEST_CASE("a founding has another id when it is asked for again, and that one is remembered of other nodes, too") {
+  Nodes nodes;
+  two_tell_of_a_view_of_three(nodes);
+  for (const Addressed& each : nodes.step(0)) nodes.deliver(0, each);
+  REQUIRE(nodes.processes.at(1)->record.accept_founding(recorded(8, {0, 1, 2}, true)));
+  nodes.run();
+  REQUIRE(nodes.requests.size() == 2);
+  CHECK(nodes.requests[0].view == ViewId(8));
+  CHECK(nodes.requests[1].view == ViewId(9));
+  CHECK(nodes.requests[1].members == nodes.requests[0].members);
+  REQUIRE(nodes.founded_by(0));
+  CHECK(nodes.founded_by(0)->id == ViewId(9));
+}
+
 TEST_CASE("a process that died after its promise is not founded beside: its nodes' majority founds, behind that id") {
   Nodes nodes;
   RecordedView last = recorded(7, {0, 1, 2, 3, 4});

@@ -159,6 +159,18 @@ TEST_CASE("the id is greater than those of void, of open and of earlier views th
   CHECK(recalled({of(0, last, {view(12, {})}), of(1, last)}).next == ViewId(13));
 }
 
+TEST_CASE("an id that is remembered of views of different nodes is contested, whoever remembers which") {
+  const RecordedView last = view(7, {0, 1, 2});
+  const RecordedView one = view(8, {0, 1}, true);
+  const RecordedView other = view(8, {2, 1}, true);
+  CHECK_FALSE(recalled({of(0, last), of(1, last)}).contested);
+  CHECK_FALSE(recalled({of(0, last, {one}), of(1, last, {one})}).contested);
+  CHECK(recalled({of(0, last, {one}), of(1, last, {one, other})}).contested);
+  CHECK(recalled({of(2, last, {other}), of(1, last), of(0, last, {one})}).contested);
+  CHECK_FALSE(recalled({of(0, last, {one}), of(1, last, {other, view(9, {1, 0}, true)})}).contested);  // an earlier one
+  CHECK(recalled({of(0, view(8, {0, 3})), of(1, last, {one})}).contested);
+}
+
 TEST_CASE("the roster and the founder are those of the latest view, of foundings with one id that of the lower node") {
   const auto admitting_all = [](RecordedView each, std::uint64_t edition) {
     each.roster.edition = edition;
