@@ -328,11 +328,14 @@ void History::check_sending_view(std::uint32_t index, const Participant& here, S
 // A subgroup whose application has no state: a newcomer begins where its view begins, or earlier if its source lagged.
 bool History::locate(std::uint32_t index, std::uint32_t subgroup, Participant& here, std::uint64_t key) {
   const std::vector<std::uint32_t>& logs = logs_of_[subgroup];
-  if (logs.empty()) {
+  // It may be slow, and still in a view behind which others have begun anew.
+  const auto begun = std::ranges::find_if(logs.rbegin(), logs.rend(),
+                                          [&](std::uint32_t each) { return logs_[each].begun <= *processes_[index].view; });
+  if (begun == logs.rend()) {
     violate("J1", index, "a delivery in a subgroup that never began");
     return false;
   }
-  Log& log = logs_[logs.back()];
+  Log& log = logs_[*begun];
   if (log.begun == *processes_[index].view) {
     here.position = 0;
   } else if (plan_.subgroups[subgroup].state_bytes > 0) {
@@ -346,7 +349,7 @@ bool History::locate(std::uint32_t index, std::uint32_t subgroup, Participant& h
       violate("J2", index, "a newcomer's first delivery is not the first of its view");
     }
   }
-  here.log = logs.back();
+  here.log = *begun;
   here.digest = log.digests[here.position];
   return true;
 }
