@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -24,8 +25,12 @@ const Departure* departure_of(const std::vector<Departure>& departures, const Me
   return at == departures.end() ? nullptr : &*at;
 }
 
-std::string what_others_said(const std::vector<Departure>& departures, const MemberStatus& status) {
+std::string what_others_said(const GroupReport& report, const std::vector<Departure>& departures,
+                             const MemberStatus& status) {
   const Departure* const departure = departure_of(departures, status);
+  const auto says_something = [&](const NodeReport& each) { return each.lives() && each.status.node != status.node; };
+  if (departure == nullptr && std::ranges::none_of(report.nodes, says_something))
+    return "no other node of this host runs that could say more";
   if (departure == nullptr) return "the others have not said anything about it yet";
   return fmt::format("the others (node {}) removed it for view {}: {}", listed(departure->witnesses), departure->view,
                      departure->failed ? departure->reason : "it left");
@@ -77,16 +82,16 @@ Explanation explain(const Departure& departure, const std::vector<Departure>& de
                             listed(departure.witnesses))};
 }
 
-Explanation explain_death(const NodeReport& node, const std::vector<Departure>& departures) {
+Explanation explain_death(const NodeReport& node, const GroupReport& report, const std::vector<Departure>& departures) {
   const NodeId id = node.status.node;
-  const std::string said = what_others_said(departures, node.status);
+  const std::string said = what_others_said(report, departures, node.status);
   return {{{"kind", "died"}, {"node", id}, {"process", node.status.process}, {"reason", said}},
           fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)};
 }
 
-Explanation explain_removal(const NodeReport& node, const std::vector<Departure>& departures) {
+Explanation explain_removal(const NodeReport& node, const GroupReport& report, const std::vector<Departure>& departures) {
   const NodeId id = node.status.node;
-  const std::string said = what_others_said(departures, node.status);
+  const std::string said = what_others_said(report, departures, node.status);
   const std::string reason = said + "; its process runs, and has not taken note: it is stopped, starved or cut off";
   return {{{"kind", "unaware"}, {"node", id}, {"process", node.status.process}, {"reason", reason}},
           fmt::format("node {} is out of the group and does not know: {}; fix: kill -CONT {}, or end it, and start the node "
@@ -257,8 +262,8 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
       explanations.push_back(explain_predecessor(node));
     if (node.condition == NodeReport::Condition::stopped) explanations.push_back(explain_stop(node));
     if (node.condition == NodeReport::Condition::gone) explanations.push_back(explain_absence(node));
-    if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));
-    if (node.condition == NodeReport::Condition::removed) explanations.push_back(explain_removal(node, departures));
+    if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, report, departures));
+    if (node.condition == NodeReport::Condition::removed) explanations.push_back(explain_removal(node, report, departures));
     if (node.condition == NodeReport::Condition::ended)
       explanations.push_back(explain_end(node, report.of_newest_founding(node.status)));
     if (!node.lives()) continue;
@@ -274,6 +279,9 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
       if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
     }
   }
+  std::ranges::stable_sort(explanations, {}, [](const Explanation& each) {
+    return each.json.value("at_ms", std::numeric_limits<std::uint64_t>::max());
+  });
   return explanations;
 }
 

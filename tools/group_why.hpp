@@ -17,7 +17,7 @@ struct Explanation {
   std::string text;
 };
 
-/// The departures first, then by node.
+/// Explanations with a time, in its order; then those of what is so now, by node.
 [[nodiscard]] std::vector<Explanation> explanations_of(const GroupReport& report);
 
 /// In UTC, to the second.

@@ -31,7 +31,7 @@ smc::Policy policy_of(const MemberOptions& options, const fabric::Fabric& fabric
 
 Error removed_error(const Epoch& present, const std::string& by_whom) {
   return Error(ErrorKind::removed,
-               "the others removed this node from the group in view " + std::to_string(present.id().value()) + by_whom)
+               "the others removed this node from the group for view " + std::to_string(present.id().value() + 1) + by_whom)
       .fix("start it again: it joins as a new incarnation");
 }
 

@@ -125,12 +125,14 @@ TEST_CASE("why says of each start of a node what the others said of that start, 
   MemberStatus killed = status_of(1, 100, {0, 1});  // a later start, whose death nobody has seen
   killed.view = ViewId(3);
   killed.end.reset();
-  CHECK_THAT(why(witness, killed), Contains("is gone without a word; the others have not said anything about it yet"));
+  CHECK_THAT(why(witness, killed), Contains("is gone without a word; no other node of this host runs"));
 
   witness.changes.push_back(removal(1, "its second process died", NodeId(0), ViewId(4)));
   CHECK_THAT(why(witness, killed), Contains("without a word; the others (node 0) removed it for view 4: its second"));
 
   killed.view = ViewId(0);  // the first one, while the second one's status is on another host
+  killed.end = MemberStatus::End{"removed", "nobody heard it", 500};  // by a clock that is behind
+  CHECK_THAT(why(witness, killed), Catch::StartsWith("1970-01-01T00:00:00Z node 1 ended"));
   killed.end = MemberStatus::End{"removed", "nobody heard it", 2500};
   const std::string told = why(witness, killed);
   CHECK_THAT(told, Contains("its first process died, found by node 0 itself; its own last words: nobody heard it"));
