@@ -1,5 +1,6 @@
 // Judges the journals of one chaos run: chaos_check DIRECTORY [--one-host] prints what is wrong, a line each, then a line of
-// counts as JSON, and exits 1 if anything is. The file `killed` there has a line for each process that was: name, when.
+// counts as JSON, and exits 1 if anything is. The files `killed` and `asked` there have a line for each process that was
+// killed, or asked to leave by a change of the roster: name, when.
 //
 // The invariant behind most of it: of every ordered subgroup, from each beginning of its state, there is one log; what any
 // process ever delivered, loaded or had at a boundary is at its place in that log. Names as in the reliability document.
@@ -31,18 +32,22 @@ struct Process {
   std::vector<Record> records;
 };
 
-/// Processes that were killed; on one host these can testify.
-struct Deaths {
-  bool one_host = false;
-  std::map<std::string, std::uint64_t> killed;  ///< by a process's name, when, in ns of the machine's clock
+/// By a process's name, when, in ns of the machine's clock.
+using Times = std::map<std::string, std::uint64_t>;
+
+/// What the driver did to processes.
+struct Deeds {
+  bool one_host = false;  ///< those that were killed can testify
+  Times killed;
+  Times asked;
 };
 
-Deaths read_deaths(const std::filesystem::path& directory, bool one_host) {
-  Deaths deaths{one_host, {}};
-  std::ifstream file(directory / "killed");
+Times read_times(const std::filesystem::path& path) {
+  Times times;
+  std::ifstream file(path);
   std::string name;
-  for (std::uint64_t when = 0; file >> name >> when;) deaths.killed.emplace(name, when);
-  return deaths;
+  for (std::uint64_t when = 0; file >> name >> when;) times.emplace(name, when);
+  return times;
 }
 
 Process read_process(const std::filesystem::path& path) {
@@ -63,7 +68,7 @@ Process read_process(const std::filesystem::path& path) {
 
 class Judge {
  public:
-  Judge(std::vector<Process> processes, Deaths deaths) : processes_(std::move(processes)), deaths_(std::move(deaths)) {}
+  Judge(std::vector<Process> processes, Deeds deeds) : processes_(std::move(processes)), deeds_(std::move(deeds)) {}
 
   void run() {
     for (const Process& process : processes_) read(process);
@@ -270,22 +275,25 @@ class Judge {
         return std::find(now.begin(), now.end(), member) != now.end() || asked_to_leave(member, when) ||
                was_killed(member, when);
       };
-      const bool testified = deaths_.one_host && std::all_of(old.begin(), old.end(), gone);
+      const bool testified = deeds_.one_host && std::all_of(old.begin(), old.end(), gone);
       if (2 * static_cast<std::size_t>(removed) >= old.size() && !testified)
         problem("V4 view {}: of {} members before, {} were removed", view, old.size(), removed);
     }
   }
 
+  [[nodiscard]] static bool is_in(const Times& times, const Process& life, std::uint64_t before) {
+    const auto when = times.find(life.name);
+    return when != times.end() && when->second < before;
+  }
   [[nodiscard]] bool was_killed(const Member& member, std::uint64_t before) const {
     const auto life = lives_.find(member);
-    if (life == lives_.end()) return false;
-    const auto killed = deaths_.killed.find(life->second->name);
-    return killed != deaths_.killed.end() && killed->second < before;
+    return life != lives_.end() && is_in(deeds_.killed, *life->second, before);
   }
 
   [[nodiscard]] bool asked_to_leave(const Member& member, std::uint64_t before) const {
     const auto life = lives_.find(member);
     if (life == lives_.end()) return false;  // it never saw a view
+    if (is_in(deeds_.asked, *life->second, before)) return true;
     return std::any_of(life->second->records.begin(), life->second->records.end(), [&](const Record& record) {
       return record.kind == static_cast<std::uint64_t>(Kind::leaving) && record.count <= before;
     });
@@ -335,7 +343,7 @@ class Judge {
   };
 
   std::vector<Process> processes_;
-  Deaths deaths_;
+  Deeds deeds_;
   std::map<std::uint64_t, std::map<const Process*, Members>> views_;
   std::map<LogId, std::vector<Entry>> logs_;
   std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> delivered_;  // by subgroup and sender
@@ -365,14 +373,15 @@ int main(int argument_count, char** arguments) {
     std::fprintf(stderr, "usage: chaos_check DIRECTORY [--one-host]\n");
     return 2;
   }
+  const std::filesystem::path directory = arguments[1];
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(arguments[1])) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     if (entry.path().extension() == ".journal") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
   std::vector<Process> processes;
   for (const auto& path : paths) processes.push_back(read_process(path));
-  Judge judge(std::move(processes), read_deaths(arguments[1], one_host));
+  Judge judge(std::move(processes), {one_host, read_times(directory / "killed"), read_times(directory / "asked")});
   judge.run();
   judge.print();
   return judge.good() ? 0 : 1;

@@ -243,8 +243,8 @@ int code_of(ErrorKind kind) {
   }
 }
 
-/// Waits for SIGTERM in a thread of its own, and for the others in between.
-void obey_signals(sigset_t signals, Group& group, Journal& journal) {
+/// Waits for SIGTERM in a thread of its own, and for the others in between. `over`: the group is left or lost already.
+void obey_signals(sigset_t signals, Group& group, Journal& journal, const std::atomic<bool>& over) {
   for (;;) {
     int signal = 0;
     if (::sigwait(&signals, &signal) != 0) continue;
@@ -255,6 +255,7 @@ void obey_signals(sigset_t signals, Group& group, Journal& journal) {
       flood.store(false);
     }
     if (signal != SIGTERM) continue;
+    if (over.load()) return;
     journal.append(Kind::leaving, {.count = now_ns()});
     try {
       group.leave();
@@ -273,17 +274,19 @@ int run(const Config& config, Journal& journal, std::uint64_t seed) {
     Worker worker(config, journal, seed);
     Group group(config, worker.options());
     worker.attend(group);
-    std::thread obeying([&] { obey_signals(signals, group, journal); });
+    std::atomic<bool> over = false;
+    std::thread obeying([&] { obey_signals(signals, group, journal, over); });
     std::vector<std::thread> sending;
     for (std::uint32_t s = 0; s < worker.subgroup_count(); ++s)
       sending.emplace_back([&worker, s] { worker.send_until_closed(s); });
     std::exception_ptr failure;
     try {
-      group.wait();
+      group.wait();  // a roster without this node has it leave, too
     } catch (const Exception&) {
       failure = std::current_exception();
-      ::kill(::getpid(), SIGTERM);  // lets the obeying thread go
     }
+    over.store(true);
+    ::kill(::getpid(), SIGTERM);  // lets the obeying thread go
     for (std::thread& thread : sending) thread.join();
     obeying.join();
     if (failure) std::rethrow_exception(failure);
