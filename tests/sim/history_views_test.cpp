@@ -87,6 +87,21 @@ TEST_CASE("an imposter in a view is found (J5)") {
   CHECK(story.found() == "J5");
 }
 
+TEST_CASE("a group that is founded anew may have the last one's ids once that is forgotten, and not before (V3)") {
+  for (const bool forgotten : {false, true}) {
+    Story story;
+    story.history.set_decided([](const View&) { return false; });
+    story.history.set_forgotten([&](const View&) { return forgotten; });
+    for (std::uint32_t i = 0; i < 3; ++i) story.install(i, story.view(1, {0, 1, 2}));
+    for (std::uint32_t i = 0; i < 3; ++i) story.history.on_end(i);
+    story.history.on_start(3, 2, 103);
+    View view = story.view(1, {2});
+    view.incarnations = {103};
+    story.install(3, view);
+    CHECK(story.found() == (forgotten ? "nothing" : "V3"));
+  }
+}
+
 TEST_CASE("a founding beside a living majority of the last view is found (V21)") {
   for (const std::uint32_t living : {1u, 2u}) {
     Story story;

@@ -64,7 +64,7 @@ std::optional<std::uint32_t> History::process_of(std::uint64_t incarnation) cons
 
 void History::on_view(std::uint32_t index, const views::NewView& news, const std::vector<bool>& loading) {
   const View& view = news.view;
-  if (view.id.value() == 0 && founded_again(index, view)) report_.hit(Probe::founded_again);
+  if (founded_again(index, view)) report_.hit(Probe::founded_again);
   if (founded_by_memory(index, view)) check_founding(index, view);
   check_view(index, view);
   if (report_.failed()) return;

@@ -79,6 +79,10 @@ class History {
   using Decided = std::function<bool(const View&)>;
   void set_decided(Decided decided) { decided_ = std::move(decided); }
 
+  /// Whether no majority of the view's nodes has kept a record of it; none is forgotten if this is not set.
+  using Forgotten = std::function<bool(const View&)>;
+  void set_forgotten(Forgotten forgotten) { forgotten_ = std::move(forgotten); }
+
   // Processes and what they send.
   void on_start(std::uint32_t process, std::uint32_t node, std::uint64_t incarnation);
   [[nodiscard]] std::uint32_t add_stream(std::uint32_t process, std::uint32_t subgroup);
@@ -216,6 +220,7 @@ class History {
   Suspects suspects_;
   Heard heard_;
   Decided decided_;
+  Forgotten forgotten_;
   std::uint32_t idle_changes_ = 0;  // views that are as the one before, the newest in a row
   std::vector<Process> processes_;
   std::map<std::uint64_t, std::uint32_t> by_incarnation_;

@@ -24,9 +24,12 @@ bool same(const View& a, const View& b) {
 
 }  // namespace
 
-// A total loss: all founders started anew, nobody of the old group is left.
+// A total loss: all founders started anew, nobody of the old group is left, nor is its last view remembered: by whom an id
+// above the first is known, that is of a founding that came to nothing.
 bool History::founded_again(std::uint32_t index, const View& view) {
   if (processes_[index].view || views_.empty() || views_.begin()->second.incarnations == view.incarnations) return false;
+  const View& last = views_.rbegin()->second;
+  if (view.id > ViewId(0) && (view.id > last.id || !forgotten_ || !forgotten_(last))) return false;
   const auto lives = [](const Process& process) { return process.view && !process.ended; };
   if (std::any_of(processes_.begin(), processes_.end(), lives)) return false;
   past_.push_back(std::exchange(views_, {}));

@@ -83,4 +83,13 @@ void Records::lose(std::uint32_t node) {
   nodes_[node].lost = true;
 }
 
+bool Records::is_forgotten(const View& view) const {
+  std::size_t remember = 0;
+  for (std::size_t i = 0; i < view.members.size(); ++i) {
+    const views::ViewRecord* const kept = record(view.members[i].value());
+    remember += kept != nullptr && kept->since <= view.incarnations[i] ? 1 : 0;
+  }
+  return 2 * remember <= view.members.size();
+}
+
 }  // namespace spindrift::sim

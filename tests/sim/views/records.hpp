@@ -26,6 +26,8 @@ class Records {
   void lose(std::uint32_t node);
   /// It was lost once.
   [[nodiscard]] bool was_lost(std::uint32_t node) const { return nodes_[node].lost; }
+  /// No majority of that view's nodes has the record of it still.
+  [[nodiscard]] bool is_forgotten(const View& view) const;
   [[nodiscard]] bool lives(std::uint32_t node) const { return nodes_[node].lives; }
   /// As it is now; null: there is none.
   [[nodiscard]] const views::ViewRecord* record(std::uint32_t node) const {
