@@ -111,22 +111,24 @@ class Judge {
 
   void read(const Process& process) {
     std::uint64_t view = 0;
-    bool in_view = false;
+    std::uint64_t before = 0;
+    std::uint64_t incarnation = 0;  // in that view; 0: there was none
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> place;      // in logs, of this process
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> last_tick;  // by sender: counter, view
     for (const Record& record : process.records) {
       switch (static_cast<Kind>(record.kind)) {
         case Kind::view:
-          // V2, V3: own view ids are contiguous.
-          if (in_view && record.view != view + 1) problem("V3 {}: view {} after view {}", process.name, record.view, view);
-          in_view = true;
-          view = record.view;
+          before = std::exchange(view, record.view);
           views_[view].try_emplace(&process);
           installs_.push_back({record.count, view, &process});
           break;
         case Kind::member:
           views_[view][&process].emplace_back(record.node, record.incarnation);
-          if (record.node == process.node) lives_[{record.node, record.incarnation}] = &process;
+          if (record.node != process.node) break;
+          lives_[{record.node, record.incarnation}] = &process;
+          // V2, V3: own view ids are contiguous. A process whose first view is lost before it was active begins anew.
+          if (std::exchange(incarnation, record.incarnation) == record.incarnation && view != before + 1)
+            problem("V3 {}: view {} after view {}", process.name, view, before);
           break;
         case Kind::delivery: on_delivery(process, record, place, last_tick); break;
         case Kind::loaded:
@@ -202,9 +204,12 @@ class Judge {
         if (!inside) problem("V1 view {}: {} is not in it", view, process->name);
       }
     }
-    // M4: per sender, counters in the log begin at 0 and have no gaps.
+    // M4: per sender, counters in the log begin at 0 and have no gaps. Where a state was lost, and began anew, what was on
+    // its way into it went with it.
     for (auto& [id, log] : logs_) {
+      const bool anew = id.second > 0;
       std::map<std::uint64_t, std::uint64_t>& next = delivered_[id.first];
+      std::set<std::uint64_t> heard;  // in this log
       bool ended = false;
       for (std::size_t at = 1; at < log.size(); ++at) {
         const Entry& entry = log[at];
@@ -217,7 +222,8 @@ class Judge {
           break;
         }
         place_of_[{id, entry.incarnation, entry.counter}] = at;
-        if (entry.counter != next[entry.incarnation])
+        const bool skips = heard.insert(entry.incarnation).second && anew && entry.counter > next[entry.incarnation];
+        if (entry.counter != next[entry.incarnation] && !skips)
           problem("M4 subgroup {} place {}: message {} of {:x} where {} was due", id.first, at, entry.counter,
                   entry.incarnation, next[entry.incarnation]);
         next[entry.incarnation] = entry.counter + 1;
