@@ -57,8 +57,13 @@ check_lines() { # those that were sent are those that were printed
   said=$(grep -o 'sent [0-9]*' errors_sent | grep -o '[0-9]*')
   [ "$said" = "$(wc -l <numbers)" ] || { echo "sent $said, got $(wc -l <numbers)"; cat errors_sent; exit 1; }
 }
+until_stopped() { # PIDS…: a signal has stopped them, thread by thread
+  local pid
+  for pid; do while grep -qsv ') T ' "/proc/$pid/task/"*/stat; do sleep 0.01; done; done
+}
 kill_all() { # nodes 0, 1 and 2, none of which goes on without the others
   kill -STOP "${members[0]}" "${members[1]}" "${members[2]}"
+  until_stopped "${members[0]}" "${members[1]}" "${members[2]}"
   kill -9 "${members[0]}" "${members[1]}" "${members[2]}"
   wait
   members=()

@@ -19,7 +19,7 @@ json_layout = '[{"name": "orders"}]'
 END
 status() { "$next" group status --config group.cfg --json | tr -d ' \n'; }
 protocols() { # of those that run
-  status | grep -o '"condition":"active"[^{]*"protocol":[0-9]*' | grep -o '[0-9]*$' | sort -u | tr '\n' ' '
+  status | grep -o '"condition":"\(active\|installing\|changing\)"[^{]*"protocol":[0-9]*' | grep -o '[0-9]*$' | sort -u | tr '\n' ' '
 }
 
 for node in 0 1 2; do run_node $node "$spindrift" group.cfg; done
