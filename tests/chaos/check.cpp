@@ -35,7 +35,7 @@ struct Process {
 /// By a process's name, when, in ns of the machine's clock.
 using Times = std::map<std::string, std::uint64_t>;
 
-/// What the driver did to processes.
+/// The driver's deeds to processes.
 struct Deeds {
   bool one_host = false;  ///< those that were killed can testify
   Times killed;
