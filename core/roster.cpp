@@ -255,7 +255,7 @@ bool in_effect(const Roster& roster, const RosterChange& change) {
     case RosterChange::Kind::undrain: return roster.admits(change.node);
     case RosterChange::Kind::resize: {
       const RingSizes* const now = roster.find_sizes(change.sizes.subgroup);
-      return now != nullptr && *now == change.sizes;
+      return now != nullptr && *now == change.sizes && roster.filed == Digest();
     }
     case RosterChange::Kind::create:
     case RosterChange::Kind::change: {

@@ -41,7 +41,7 @@ struct Roster {
   /// where no group is meant.
   std::vector<RingSizes> sizes{};
   /// The digest of those that the files of all members said when they last said the same, or the founder's did. Zeros:
-  /// somebody wanted other sizes since, and what files say counts again only once all of them say these.
+  /// somebody wanted these sizes, and what files say counts no more.
   Digest filed{};
   std::uint32_t version = 0;  ///< of the protocol, which every view with this roster speaks; 0 where no group is meant
 

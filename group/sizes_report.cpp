@@ -45,7 +45,9 @@ const std::string& SizesReport::on_view(const View& before_it, const View& view)
     log::warn(log::Room::group, "the group takes other sizes of rings", {{"what", news}, {"view", view.id}});
   const std::string before = std::exchange(words_, differences(view.roster.sizes, here_));
   const bool commanded = view.roster.filed == Digest();
-  if (!words_.empty() && commanded) words_ += " (the group's were set by a command)";
+  if (!words_.empty())
+    words_ += commanded ? "; a command has set the group's, and only commands change them"
+                        : "; the group keeps its own until the files of all members that are there say the same";
   if (words_ == before) return words_;
   if (words_.empty()) {
     log::info(log::Room::group, "the group's rings are of the sizes that this node's file says", {});
@@ -53,11 +55,9 @@ const std::string& SizesReport::on_view(const View& before_it, const View& view)
   }
   log::warn(log::Room::group, "the group goes by other sizes of rings than this node's file says",
             {{"what", words_},
-             {"fix", commanded ? "write the group's sizes into the file: until all files have them, only another spindrift "
-                                 "group change-subgroup changes them"
-                               : "while members are restarted one after another with a changed file, nothing: the group "
-                                 "takes its sizes when the files of all members say them; else write the group's into the "
-                                 "file"}});
+             {"fix", commanded ? "write the group's sizes into the file, or set others by spindrift group change-subgroup"
+                               : "nothing, while members are restarted one after another with a changed file; else write "
+                                 "the group's sizes into the file"}});
   return words_;
 }
 

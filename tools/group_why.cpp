@@ -220,10 +220,9 @@ Explanation explain_sends(NodeId node, const std::string& reason) {
 
 Explanation explain_sizes(NodeId node, const std::string& reason) {
   return own_words("sizes", node, reason,
-                   fmt::format("the file of node {} has other sizes of rings than the group, which keeps its own until the "
-                               "files of all members say the same: {}; fix: write the group's into its file; or, if the "
-                               "group is to have the file's, restart the other members with theirs changed, too, or set it "
-                               "by spindrift group change-subgroup if that is how the group got its own",
+                   fmt::format("the file of node {} has other sizes of rings than the group: {}; fix: write the group's "
+                               "into its file, or set others by spindrift group change-subgroup; nothing, while members are "
+                               "restarted one after another with a changed file and no command has set the group's",
                                node, reason));
 }
 

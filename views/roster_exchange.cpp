@@ -9,7 +9,8 @@ namespace spindrift::views {
 
 void RosterExchange::begin_view(const View& view) {
   wishes_.begin_view(view);
-  says_file_sizes_ = !file_sizes_.empty() && digest_of(file_sizes_) != view.roster.filed;
+  const Digest& filed = view.roster.filed;
+  says_file_sizes_ = !file_sizes_.empty() && filed != Digest() && digest_of(file_sizes_) != filed;
   owed_.clear();
   links_.set_roster(view.roster, Links::Outsiders::go);
 }

@@ -82,7 +82,7 @@ until_in_view 0 1
 # Nor is the command undone by a file that says something else again, whoever dies.
 restart 1 "$spindrift" third.cfg 0
 until_in_view 0 1
-until_said 'window_size is 32 in the group and 16 here (the group.s were set by a command)' errors1
+until_said 'window_size is 32 in the group and 16 here; a command has set' errors1
 kill -9 "${members[0]}"
 wait "${members[0]}"
 until_in_view 1

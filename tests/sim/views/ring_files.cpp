@@ -55,14 +55,15 @@ void RingFiles::on_view(std::uint32_t process, const View& view, const View* bef
     report_.hit(Probe::sizes_adopted);
     if (!all_say(*before, roster.sizes)) violate("not all files of the view before say what it adopts");
     if (roster.filed != digest_of(roster.sizes)) violate("it does not remember what it adopts");
-    if (was.filed != Digest()) return;
+    if (was.filed == Digest()) violate("files undo what somebody wanted");
+    return;
   }
   for (std::size_t i = 0; i < roster.sizes.size() && i < was.sizes.size(); ++i) {
     if (roster.sizes[i] == was.sizes[i]) continue;
     report_.hit(Probe::sizes_changed);
     if (std::ranges::find(wanted_, roster.sizes[i]) == wanted_.end())
       violate(roster.sizes[i].subgroup + " has sizes that nobody wanted");
-    if (!adopted && roster.filed != Digest()) violate("files may undo what somebody wanted of " + roster.sizes[i].subgroup);
+    if (roster.filed != Digest()) violate("files may undo what somebody wanted of " + roster.sizes[i].subgroup);
   }
 }
 
@@ -70,8 +71,8 @@ std::optional<std::string> RingFiles::not_adopted(const View& view) const {
   const auto process = process_of_(view.incarnations.front());
   if (!process || view.roster.sizes.empty()) return std::nullopt;
   const std::vector<RingSizes>& sizes = said_.at(*process);
-  const bool count = view.roster.filed != Digest() || sizes == view.roster.sizes;
-  if (!count || digest_of(sizes) == view.roster.filed || !all_say(view, sizes)) return std::nullopt;
+  const Digest& filed = view.roster.filed;
+  if (filed == Digest() || digest_of(sizes) == filed || !all_say(view, sizes)) return std::nullopt;
   return "is in a view that has not adopted the sizes of rings that all files say";
 }
 
