@@ -39,8 +39,7 @@ std::string awaited_applications(const views::Member& member, const Channels& ch
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
     const auto at_work = present.line(Rank(i)).at_work;
     if (!at_work || present.table().attached(Rank(i)) || present.change().suspected().contains(Rank(i))) continue;
-    const SubgroupView& subgroup = present.view().subgroup(*at_work);
-    add(present.view().members[i], subgroup.dropped ? "one that is dropped" : subgroup.name);
+    add(present.view().members[i], views::name_at_work(present.view(), *at_work));
   }
   return text;
 }

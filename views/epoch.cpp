@@ -63,17 +63,21 @@ void Epoch::suspect_faulty() {
   });
 }
 
+std::string name_at_work(const View& view, SubgroupId at_work) {
+  if (at_work.value() >= view.subgroups.size()) return "none";
+  const std::string& name = view.subgroup(at_work).name;
+  return name.empty() ? "one that is dropped" : name;
+}
+
+// A view may be without subgroups: then an application is at work on the view itself.
 std::optional<Rank> Epoch::on_concluding(const Join& who, ViewId ended, SubgroupId at_work) {
   const auto rank = id().value() == ended.value() + 1 ? rank_of(view_, who) : std::nullopt;
-  if (!rank || *rank == self() || at_work.value() >= view_.subgroups.size()) return std::nullopt;
+  if (!rank || *rank == self()) return std::nullopt;
   // It shows its row, but cannot write its heartbeat here before it has taken what it was shown.
   if (table_.attached(*rank)) return change_.everybody_ready() ? std::nullopt : rank;
-  const std::string& name = view_.subgroup(at_work).name;
   if (!std::exchange(line(*rank).at_work, at_work)) {
     log::warn(log::Room::views, "the view waits for a member whose application is at work on the one before",
-              {{"node", view_.members[self().value()]},
-               {"whom", who.node},
-               {"subgroup", name.empty() ? "one that is dropped" : name}});
+              {{"node", view_.members[self().value()]}, {"whom", who.node}, {"subgroup", name_at_work(view_, at_work)}});
   }
   return rank;
 }

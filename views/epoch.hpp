@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,9 @@
 #include <spindrift/views/view_change.hpp>
 
 namespace spindrift::views {
+
+/// For people: the subgroup in which a member's application is at work; "none": the view has no such subgroup.
+[[nodiscard]] std::string name_at_work(const View& view, SubgroupId at_work);
 
 class Epoch final : private Counts {
  public:
