@@ -26,8 +26,8 @@ std::string way_in(const Message& refusal, const Peer& from, NodeId self) {
     return "run the release of spindrift that the group's members run; an earlier one can found it anew when all have "
            "stopped";
   if (from.state == Peer::State::apart) return how_to_compare();
-  return "start this node again; refused again, see that it is in the group's roster (spindrift group roster, spindrift "
-         "group add), and " + how_to_compare();
+  return "see that it is in the group's roster (spindrift group roster), let it in if it is not (spindrift group add), and "
+         "start it again; if it is, " + how_to_compare();
 }
 
 // A node's later start means that the one in the view is over.
