@@ -199,8 +199,8 @@ void Session::leave_on_signal() noexcept {
   std::array<pollfd, 2> sources{{readable(ended_.get()), readable(signals_.descriptor())}};
   while (::poll(sources.data(), sources.size(), -1) < 0 && errno == EINTR) {
   }
+  if (sources[1].revents != 0) manager_.stopping();  // the command may have seen the signal, too, and be through by now
   if (sources[0].revents != 0) return;
-  manager_.stopping();
   auto words = start_thread([this] { tell_of_long_leave(); });
   try {
     group_.leave();
