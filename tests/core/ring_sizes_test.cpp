@@ -111,7 +111,7 @@ TEST_CASE("a subgroup of the layout changes in the sizes of its rings, and in no
   CHECK_FALSE(in_effect(view.roster, resize("orders", 8192, 9)));
   CHECK(in_effect(next, resize("news", 4096, 16)));
   CHECK_FALSE(in_effect(view.roster, resize("order", 4096, 8)));
-  // What is there already is set all the same: until then files may change it.
+  // A wish for what is there already is no idle one: until it is granted files may change that.
   CHECK_FALSE(in_effect(view.roster, resize("orders", 4096, 8)));
   CHECK(next_edition(view.roster, std::vector{resize("orders", 4096, 8)}, view).filed == Digest());
 
