@@ -89,7 +89,9 @@ void warn_of_inadequate(const View& view) {
 /// Some subgroup's state is on its way here, or the application loads it.
 bool loads_state(const views::Member& member, const group::Channels& channels) {
   return std::any_of(channels.begin(), channels.end(),
-                     [&](const auto& channel) { return member.loading(channel->id()) || channel->state_work().loading(); });
+                     [&](const auto& channel) {
+                       return member.deliveries().loading(channel->id()) || channel->state_work().loading();
+                     });
 }
 
 /// A replicated object's channel into its group.

@@ -1,6 +1,7 @@
 // Finding who holds up a leave.
 #include <spindrift/group/leave_watch.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 #include <spindrift/core/log.hpp>
@@ -20,6 +21,23 @@ std::vector<AwaitedTaking> awaited_by(const views::Epoch& present) {
   return awaited;
 }
 
+namespace {
+
+// Own handlers that hold up the leave, also with what the end of a view has delivered.
+std::vector<AwaitedTaking> all_awaited_by(const views::Member& member) {
+  const views::Epoch& present = *member.epoch();
+  std::vector<AwaitedTaking> awaited = awaited_by(present);
+  for (const SubgroupView& subgroup : present.view().subgroups) {
+    const SubgroupId id(static_cast<std::uint32_t>(&subgroup - present.view().subgroups.data()));
+    const bool known = std::ranges::any_of(
+        awaited, [&](const AwaitedTaking& each) { return each.nodes.empty() && each.subgroup == subgroup.name; });
+    if (!known && !member.deliveries().taken(id)) awaited.push_back({subgroup.name, {}});
+  }
+  return awaited;
+}
+
+}  // namespace
+
 Time LeaveWatch::look(const views::Member& member, Time now) {
   const bool over = member.state() == views::MemberState::left || member.state() == views::MemberState::failed;
   if (!member.leave_requested() || member.epoch() == nullptr || over) return never;
@@ -27,15 +45,17 @@ Time LeaveWatch::look(const views::Member& member, Time now) {
   if (now < *next_report_) return *next_report_;
   next_report_ = now + report_interval;
   waits_.clear();
-  for (const AwaitedTaking& awaited : awaited_by(*member.epoch())) {
+  for (const AwaitedTaking& awaited : all_awaited_by(member)) {
     std::string nodes;
     for (const NodeId node : awaited.nodes) nodes += (nodes.empty() ? "" : ",") + std::to_string(node.value());
     log::warn(log::Room::group, "leaving waits until members have taken what was sent",
               {{"subgroup", awaited.subgroup},
                {"nodes", nodes.empty() ? "own handler" : nodes},
                {"fix", "on_delivery at those members, or a handler that returns; a command's waits for its reader"}});
-    waits_ += (waits_.empty() ? "" : "; ") + (nodes.empty() ? "its own handler" : "node " + nodes) +
-              " has not taken what it sent in subgroup " + awaited.subgroup;
+    waits_ += (waits_.empty() ? "" : "; ") +
+              (nodes.empty() ? "its own handler has not taken what was delivered"
+                             : "node " + nodes + " has not taken what it sent") +
+              " in subgroup " + awaited.subgroup;
   }
   for (const views::Transfers::Receiver& receiver : member.transfers().receivers()) {
     const std::string& subgroup = member.epoch()->view().subgroup(receiver.subgroup).name;

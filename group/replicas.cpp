@@ -32,7 +32,7 @@ struct Replicas::Replica {
   std::uint64_t stable = 0;  ///< as last told; the poller's
 
   [[nodiscard]] bool loads(const views::Member& member) const {
-    return member.loading(id) || subgroup.state_work().loading();
+    return member.deliveries().loading(id) || subgroup.state_work().loading();
   }
 };
 
@@ -95,7 +95,7 @@ void Replicas::on_view(const NewView& news, const views::Member& member) {
     loading_.clear();
     for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
       const SubgroupId id(s);
-      loading_.push_back(member.loading(id));
+      loading_.push_back(member.deliveries().loading(id));
       anew.push_back(begins_anew(news, id, member.epoch()->loaded()[s]));
       members_[s].begin_view(view.id, view.subgroup(id).members, anew[s]);
     }

@@ -156,8 +156,8 @@ class Member final {
   [[nodiscard]] const std::vector<std::unique_ptr<Epoch>>& epochs() const noexcept { return installation_.epochs(); }
   /// States on their way to newcomers, and from others.
   [[nodiscard]] const Transfers& transfers() const noexcept { return transfers_; }
-  /// Whether this subgroup's state is still on its way here.
-  [[nodiscard]] bool loading(SubgroupId id) const { return deliveries_.loading(id); }
+  /// By subgroup: whether its state is still on its way here, and whether the application has all that was delivered.
+  [[nodiscard]] const Deliveries& deliveries() const noexcept { return deliveries_; }
 
  private:
   /// The parts that matter until the first view, and the record from which the node's next process begins.

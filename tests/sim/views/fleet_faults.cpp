@@ -327,7 +327,7 @@ void Fleet::note_transfers(const Process& process) {
     for (const NodeId node : view.subgroups[s].members) {
       const Process* const other = newest(node.value());
       if (other == nullptr || !other->running_ || history_.view_of(other->index_) != id) continue;
-      const bool loading = other->member_->loading(SubgroupId(s));
+      const bool loading = other->member_->deliveries().loading(SubgroupId(s));
       awaited |= loading;
       if (!loading && source == nullptr) source = other;
     }

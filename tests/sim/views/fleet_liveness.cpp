@@ -198,7 +198,7 @@ bool Fleet::at_rest_in(ViewId least) {
   return std::none_of(processes_.begin(), processes_.end(), [&](const auto& process) {
     if (!process->running_ || process->state_ != MemberState::active) return false;
     for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
-      if (process->member_->loading(SubgroupId(s))) return true;
+      if (process->member_->deliveries().loading(SubgroupId(s))) return true;
     }
     return false;
   });

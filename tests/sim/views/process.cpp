@@ -182,7 +182,7 @@ void Process::on_view(const views::NewView& news) {
   if (fleet_.view_tamper_) fleet_.view_tamper_(fleet_, index_, view);
   if (fleet_.founds_beside_strangers(view)) return fleet_.report_.end_unjudged();
   std::vector<bool> loading;
-  for (std::uint32_t s = 0; s < accepting_.size(); ++s) loading.push_back(member_->loading(SubgroupId(s)));
+  for (std::uint32_t s = 0; s < accepting_.size(); ++s) loading.push_back(member_->deliveries().loading(SubgroupId(s)));
   const std::uint32_t generation = fleet_.history_.generation();
   const View* const before = view.id.value() > 0 ? fleet_.history_.view(ViewId(view.id.value() - 1)) : nullptr;
   const bool first = fleet_.history_.view(view.id) == nullptr;
