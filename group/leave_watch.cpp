@@ -25,13 +25,12 @@ namespace {
 
 // Own handlers that hold up the leave, also with what the end of a view has delivered.
 std::vector<AwaitedTaking> all_awaited_by(const views::Member& member) {
-  const views::Epoch& present = *member.epoch();
-  std::vector<AwaitedTaking> awaited = awaited_by(present);
-  for (const SubgroupView& subgroup : present.view().subgroups) {
-    const SubgroupId id(static_cast<std::uint32_t>(&subgroup - present.view().subgroups.data()));
+  std::vector<AwaitedTaking> awaited = awaited_by(*member.epoch());
+  const std::vector<SubgroupView>& subgroups = member.epoch()->view().subgroups;
+  for (std::uint32_t s = 0; s < subgroups.size(); ++s) {
     const bool known = std::ranges::any_of(
-        awaited, [&](const AwaitedTaking& each) { return each.nodes.empty() && each.subgroup == subgroup.name; });
-    if (!known && !member.deliveries().taken(id)) awaited.push_back({subgroup.name, {}});
+        awaited, [&](const AwaitedTaking& each) { return each.nodes.empty() && each.subgroup == subgroups[s].name; });
+    if (!known && !member.deliveries().taken(SubgroupId(s))) awaited.push_back({subgroups[s].name, {}});
   }
   return awaited;
 }

@@ -11,7 +11,7 @@
 
 namespace spindrift::group {
 
-/// A subgroup in which somebody has not taken what this member sent.
+/// A subgroup in which somebody has not taken what this member sent, or this one what was delivered to it.
 struct AwaitedTaking {
   std::string subgroup;
   std::vector<NodeId> nodes;  ///< those that are furthest behind; none: this member itself

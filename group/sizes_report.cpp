@@ -40,15 +40,15 @@ std::string changes(std::span<const RingSizes> before, std::span<const RingSizes
                   [](const std::string& was, const std::string& is) { return " was " + was + " and is " + is; });
 }
 
-const std::string& SizesReport::on_view(const View& before_it, const View& view) {
-  if (const std::string news = changes(before_it.roster.sizes, view.roster.sizes); !news.empty())
+const std::string& SizesReport::on_view(const View& before, const View& view) {
+  if (const std::string news = changes(before.roster.sizes, view.roster.sizes); !news.empty())
     log::warn(log::Room::group, "the group takes other sizes of rings", {{"what", news}, {"view", view.id}});
-  const std::string before = std::exchange(words_, differences(view.roster.sizes, here_));
+  const std::string said = std::exchange(words_, differences(view.roster.sizes, here_));
   const bool commanded = view.roster.filed == Digest();
   if (!words_.empty())
     words_ += commanded ? "; a command has set the group's, and only commands change them"
                         : "; the group keeps its own until the files of all members that are there say the same";
-  if (words_ == before) return words_;
+  if (words_ == said) return words_;
   if (words_.empty()) {
     log::info(log::Room::group, "the group's rings are of the sizes that this node's file says", {});
     return words_;

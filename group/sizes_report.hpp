@@ -1,5 +1,5 @@
-// Says by which sizes of rings a node's own file differs from its group, which goes by its own (core/ring_sizes.hpp). The
-// poller's.
+// Says by which sizes of rings a node's own file differs from its group, which goes by its own (core/ring_sizes.hpp), and
+// when the group takes others. The poller's.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ class SizesReport {
 
   /// A view begins: logs what it changes, and how it differs from the file, unless that is as in the one before, which is
   /// without sizes if there was none. In words how it differs; empty: in nothing. Valid until the next view.
-  [[nodiscard]] const std::string& on_view(const View& before_it, const View& view);
+  [[nodiscard]] const std::string& on_view(const View& before, const View& view);
 
  private:
   std::vector<RingSizes> here_;
