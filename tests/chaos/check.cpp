@@ -143,6 +143,7 @@ class Judge {
           break;
         case Kind::sent: sent_ += 1; break;
         case Kind::large: ++large_; break;
+        case Kind::dropped: told_[{record.subgroup, process.incarnation}] += record.value; break;
         case Kind::bad:
           problem("M2 {}: the worker's own check {} failed in subgroup {} in view {}", process.name, record.value,
                   record.subgroup, record.view);
@@ -205,7 +206,7 @@ class Judge {
       }
     }
     // M4: per sender, counters in the log begin at 0 and have no gaps. Where a state was lost, and began anew, what was on
-    // its way into it went with it.
+    // its way into it went with it, and its sender was told how much.
     for (auto& [id, log] : logs_) {
       const bool anew = id.second > 0;
       std::map<std::uint64_t, std::uint64_t>& next = delivered_[id.first];
@@ -222,11 +223,13 @@ class Judge {
           break;
         }
         place_of_[{id, entry.incarnation, entry.counter}] = at;
-        const bool skips = heard.insert(entry.incarnation).second && anew && entry.counter > next[entry.incarnation];
-        if (entry.counter != next[entry.incarnation] && !skips)
+        std::uint64_t& due = next[entry.incarnation];
+        const bool first = heard.insert(entry.incarnation).second;
+        if (first && anew && entry.counter > due) due += take_told({id.first, entry.incarnation}, entry.counter - due);
+        if (entry.counter != due)
           problem("M4 subgroup {} place {}: message {} of {:x} where {} was due", id.first, at, entry.counter,
-                  entry.incarnation, next[entry.incarnation]);
-        next[entry.incarnation] = entry.counter + 1;
+                  entry.incarnation, due);
+        due = entry.counter + 1;
       }
     }
     // M6, J1: at a boundary everybody who has the state has the same; so has who loads it.
@@ -247,6 +250,14 @@ class Judge {
                 mark.process->name, count, place->second->process->name, other.count);
       }
     }
+  }
+
+  /// Takes those of so many missing messages that their sender was told of, and that were not counted before.
+  std::uint64_t take_told(const std::pair<std::uint32_t, std::uint64_t>& whose, std::uint64_t missing) {
+    std::uint64_t& told = told_[whose];
+    const std::uint64_t taken = std::min(told, missing);
+    told -= taken;
+    return taken;
   }
 
   // V4: at no time are two different views of one id installed, nobody is at a view before those who were at the one before
@@ -353,6 +364,7 @@ class Judge {
   std::map<std::uint64_t, std::map<const Process*, Members>> views_;
   std::map<LogId, std::vector<Entry>> logs_;
   std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> delivered_;  // by subgroup and sender
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> told_;  // by subgroup and sender: given up, as it heard
   std::vector<Mark> marks_;
   std::vector<Install> installs_;
   std::map<std::uint64_t, std::uint64_t> installed_;  ///< by view: when the first did

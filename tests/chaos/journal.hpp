@@ -29,6 +29,7 @@ enum class Kind : std::uint64_t {
   ended,     ///< value: the error's kind
   leaving,   ///< it is about to ask to leave; count: when
   large,     ///< the delivery before it was of a large message: subgroup, sender node, value: its bytes
+  dropped,   ///< it was told that its messages may have reached nobody: subgroup, value: how many
 };
 
 /// The faults that a worker finds by itself.

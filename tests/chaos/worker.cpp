@@ -4,6 +4,7 @@
 //
 // SIGTERM: leaves gracefully. SIGUSR1: the next delivery is slow. SIGUSR2: sends without pause for a while.
 // Exit codes: 0 left; 9 removed; 10 no majority; 3 refused; 5 nobody was there; 1 anything else.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <istream>
 #include <ostream>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -78,14 +80,20 @@ class Worker {
         journal_(journal),
         places_(value_or_throw(config.view()).subgroups.size()),
         states_(places_.size()) {
-    for (const SubgroupView& subgroup : value_or_throw(config.view()).subgroups)
+    for (const SubgroupView& subgroup : value_or_throw(config.view()).subgroups) {
+      names_.push_back(subgroup.name);
       large_above_.push_back(subgroup.profile.bulk_ring_bytes > 0 ? subgroup.profile.large_message_bytes : 0);
+    }
     journal_.append(Kind::start, {.node = self_.value(), .incarnation = seed_});
   }
 
   GroupOptions options() {
     GroupOptions options;
     options.on_view = [this](const NewView& news) { on_view(news); };
+    options.on_dropped = [this](Subgroup& subgroup, std::uint64_t messages) {
+      const auto index = std::find(names_.begin(), names_.end(), subgroup.name()) - names_.begin();
+      journal_.append(Kind::dropped, {.subgroup = static_cast<std::uint32_t>(index), .value = messages});
+    };
     return options;
   }
 
@@ -222,6 +230,7 @@ class Worker {
   NodeId self_;
   std::uint64_t seed_;
   Journal& journal_;
+  std::vector<std::string> names_;  ///< by subgroup
   std::vector<Subgroup*> subgroups_;
   std::vector<bool> ordered_;
   std::vector<std::uint64_t> large_above_;          ///< by subgroup: bytes; 0 where no message is large
