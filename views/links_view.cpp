@@ -42,6 +42,7 @@ void Links::tell_settled() {
 }
 
 void Links::set_roster(const Roster& roster, Outsiders outsiders) {
+  if (state_ == State::ended) return;  // it asks nobody any more
   const std::vector<NodeId> known = peers_.nodes();
   const auto was_asked = [&](NodeId node) {
     return view_ != nullptr ? view_->roster.admits(node) : std::ranges::find(known, node) != known.end();

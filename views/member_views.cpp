@@ -53,6 +53,7 @@ void Member::on_event(LinkEvent& event) {
                  [&](LinkOver& what) {
                    installation_.on_lost(what.with, what.dying);
                    beginning_.founding.on_lost();
+                   rosters_.on_over(what.with);
                  },
                  [&](LinkDied& what) { installation_.on_died(what.id, what.complete); },
                  [&](LinkRefused& what) { stop(std::move(what.error)); },

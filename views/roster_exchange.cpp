@@ -1,13 +1,23 @@
 // Messages about rosters. What speaks of another view is late: wishes are said again, and a proposal ends with its view.
 #include <spindrift/views/roster_exchange.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::views {
+namespace {
+
+// A process without a view has no use for the rest, which may be long.
+Roster addresses_of(const Roster& roster) { return {roster.edition, roster.nodes, roster.drained}; }
+
+}  // namespace
 
 void RosterExchange::begin_view(const View& view) {
+  told_.clear();
+  latest_.reset();
+  in_force_.reset();
   wishes_.begin_view(view);
   const Digest& filed = view.roster.filed;
   says_file_sizes_ = !file_sizes_.empty() && filed != Digest() && digest_of(file_sizes_) != filed;
@@ -18,7 +28,7 @@ void RosterExchange::begin_view(const View& view) {
 bool RosterExchange::on_message(Epoch* epoch, const PeerConnection& from, Message& message) {
   const auto rank = epoch == nullptr ? std::nullopt : rank_of(epoch->view(), from.who);
   if (const auto* notice = std::get_if<RosterNotice>(&message)) {
-    if (epoch == nullptr) on_notice(notice->roster);
+    if (epoch == nullptr) on_notice(from.id, notice->roster);
   } else if (const auto* request = std::get_if<RosterRequest>(&message)) {
     if (rank) epoch->rosters().request(request->changes);
   } else if (auto* file = std::get_if<FileSizes>(&message)) {
@@ -34,10 +44,16 @@ bool RosterExchange::on_message(Epoch* epoch, const PeerConnection& from, Messag
 }
 
 // One that does not admit this node is of no use to it: who comes too early is turned away, and starts again.
-void RosterExchange::on_notice(const Roster& roster) {
-  if ((told_ && *told_ >= roster.edition) || !roster.admits(self_)) return;
-  told_ = roster.edition;
-  links_.set_roster(roster, Links::Outsiders::stay);
+void RosterExchange::on_notice(fabric::PeerId by, const Roster& roster) {
+  if (!roster.admits(self_)) return;
+  std::erase_if(told_, [by](const Told& each) { return each.by == by; });
+  told_.push_back({by, addresses_of(roster)});
+  go_by(told_.back().roster);
+}
+
+void RosterExchange::on_over(const PeerConnection& with) {
+  const auto of_it = [&with](const Told& each) { return each.by == with.id; };
+  if (std::erase_if(told_, of_it) > 0) go_by(*latest_);
 }
 
 void RosterExchange::remember(Roster roster, const Roster& file) {
@@ -45,7 +61,18 @@ void RosterExchange::remember(Roster roster, const Roster& file) {
   for (const NodeAddress& each : file.nodes) {
     if (!roster.contains(each.node) && roster.nodes.size() < roster_count_max) roster.nodes.push_back(each);
   }
-  on_notice(roster);
+  if (roster.admits(self_)) go_by(addresses_of(roster));
+}
+
+// The word of those that are here comes before all that was heard or remembered of others: a group that is founded anew
+// counts its editions from the beginning. Of several who are here some may be behind.
+void RosterExchange::go_by(const Roster& heard) {
+  if (!latest_ || latest_->edition < heard.edition) latest_ = heard;
+  const auto highest = std::ranges::max_element(told_, {}, [](const Told& each) { return each.roster.edition; });
+  const Roster& roster = highest == told_.end() ? *latest_ : highest->roster;
+  if (in_force_ == roster) return;
+  in_force_ = roster;
+  links_.set_roster(roster, Links::Outsiders::stay);
 }
 
 void RosterExchange::on_file(Epoch& epoch, Rank from, std::vector<RingSizes> sizes) {

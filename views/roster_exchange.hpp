@@ -33,6 +33,8 @@ class RosterExchange {
   /// Takes what is said of rosters. `epoch`: the present view's; null before the first. False: it is about something else.
   /// The consequences at the links are to be settled behind it.
   [[nodiscard]] bool on_message(Epoch* epoch, const PeerConnection& from, Message& message);
+  /// A connection is over, and with it what was told on it. Before the first view the process may go by another roster then.
+  void on_over(const PeerConnection& with);
   /// The node was in a group with that roster, which may know other addresses than its file, or nodes that the file lacks;
   /// before the first view.
   void remember(Roster roster, const Roster& file);
@@ -50,7 +52,13 @@ class RosterExchange {
     Digest roster;
     std::vector<SubgroupId> silenced;  ///< in which it has to be silent first
   };
-  void on_notice(const Roster& roster);
+  /// A roster that a member which is here tells this process before its first view: its nodes, and which are drained.
+  struct Told {
+    fabric::PeerId by;
+    Roster roster;
+  };
+  void on_notice(fabric::PeerId by, const Roster& roster);
+  void go_by(const Roster& heard);
   void on_file(Epoch& epoch, Rank from, std::vector<RingSizes> sizes);
   void on_proposal(Epoch& epoch, Rank from, RosterProposal proposal);
   void take(Epoch& epoch, Rank from, const Roster& roster);
@@ -65,7 +73,9 @@ class RosterExchange {
   bool says_file_sizes_ = false;  // to the leader of the present view: they are not those that its roster knows of files
   Links& links_;
   RosterWishes wishes_;
-  std::optional<std::uint64_t> told_;  // the edition that a group told this process before its first view
+  std::vector<Told> told_;          // these three only before the first view
+  std::optional<Roster> latest_;    // the highest edition of all that was told or is remembered
+  std::optional<Roster> in_force_;  // by which the links go; none: by the file
   bool to_leave_ = false;
   std::vector<Owed> owed_;  // in the present view
 };
