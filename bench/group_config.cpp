@@ -19,8 +19,6 @@ namespace spindrift::bench {
 
 namespace {
 
-constexpr std::uint64_t ring_bytes_min = 4096;
-
 nlohmann::json first_nodes(std::uint32_t count) {
   nlohmann::json nodes = nlohmann::json::array();
   for (std::uint32_t node = 0; node < count; ++node) nodes.push_back(node);

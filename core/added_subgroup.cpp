@@ -12,8 +12,6 @@ namespace spindrift {
 namespace {
 
 constexpr std::size_t name_bytes_max = 64;
-constexpr std::uint64_t ring_bytes_least = 4096;
-constexpr std::uint64_t ring_bytes_most = std::uint64_t{1} << 30;
 constexpr std::uint64_t window_messages_most = std::uint64_t{1} << 20;
 constexpr std::uint64_t large_message_least = 16;  // in place of the message, so much of it lies in the other ring
 constexpr std::uint64_t bulk_alignment = 64;
@@ -23,7 +21,7 @@ Error impossible(std::string what, std::string fix) {
 }
 
 bool is_ring(std::uint64_t bytes) noexcept {
-  return std::has_single_bit(bytes) && bytes >= ring_bytes_least && bytes <= ring_bytes_most;
+  return std::has_single_bit(bytes) && bytes >= ring_bytes_min && bytes <= ring_bytes_max;
 }
 
 Result<void> check_bulk_ring(const std::string& name, const Profile& profile) {
@@ -39,7 +37,7 @@ Result<void> check_bulk_ring(const std::string& name, const Profile& profile) {
 }
 
 Result<void> check_messages(const std::string& name, const Profile& profile) {
-  if (profile.message_bytes_max == 0 || profile.message_bytes_max > ring_bytes_most)
+  if (profile.message_bytes_max == 0 || profile.message_bytes_max > ring_bytes_max)
     return impossible(name + " takes no messages, or larger ones than there are", "give its largest message another size");
   return check_bulk_ring(name, profile);
 }

@@ -11,9 +11,13 @@ enum class DeliveryMode : std::uint8_t {
   unordered,  ///< on receipt, first in first out per sender
 };
 
+/// Least and most bytes of a ring, whether a file, a command or a message of another member names them.
+inline constexpr std::uint64_t ring_bytes_min = std::uint64_t{1} << 12;
+inline constexpr std::uint64_t ring_bytes_max = std::uint64_t{1} << 30;
+
 /// The sizes of a subgroup's rings. Equal at all members.
 struct Profile {
-  std::uint64_t ring_bytes = 0;         ///< power of two, 4 KiB … 1 GiB
+  std::uint64_t ring_bytes = 0;         ///< power of two, ring_bytes_min … ring_bytes_max
   std::uint64_t window_messages = 0;    ///< most records of one sender in flight, 1 … 2^20
   std::uint64_t message_bytes_max = 0;  ///< largest payload, at most half of the ring that it lies in, less 8 bytes in the
                                         ///< row's ring

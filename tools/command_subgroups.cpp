@@ -189,8 +189,9 @@ int drop(const CreatedOptions& options) {
 
 int show(const CreatedOptions& options) { return run(options, place_of(options), {}); }
 
-void add_size(CLI::App& command, const char* name, std::uint64_t& to, std::uint64_t most, const char* what) {
-  command.add_option(name, to, what)->check(number_from(std::uint64_t{1}, most))->type_name("N");
+void add_size(CLI::App& command, const char* name, std::uint64_t& to, CLI::Validator range,
+              const std::string& what) {
+  command.add_option(name, to, what)->check(std::move(range))->type_name("N");
 }
 
 /// The parser joins the texts of two checks to one that nobody understands.
@@ -211,10 +212,11 @@ void add_nodes(CLI::App& command, const char* name, std::vector<std::string>& to
 void add_value_options(CLI::App& command, CreatedOptions& options, const std::string& otherwise) {
   command.add_option("names", options.names, "Their names, of A-Z, a-z, 0-9, _, . and -")->required()->type_name("NAME");
   add_nodes(command, "--senders", options.senders, "Members that may send; otherwise " + otherwise);
-  add_size(command, "--window", options.window, std::uint64_t{1} << 20,
+  add_size(command, "--window", options.window, number_from(std::uint64_t{1}, std::uint64_t{1} << 20),
            "Messages of one sender that may be on their way at once");
-  add_size(command, "--ring-bytes", options.ring_bytes, std::uint64_t{1} << 28,
-           "Bytes of each sender's ring: a power of two");
+  add_size(command, "--ring-bytes", options.ring_bytes, number_from(ring_bytes_min, ring_bytes_max),
+           fmt::format("Bytes of each sender's ring: a power of two; those of created subgroups have {} together",
+                       added_ring_bytes_max));
 }
 
 }  // namespace
@@ -235,8 +237,8 @@ void add_created_subgroup_commands(CLI::App& group, Work& chosen) {
   create_command->add_option("--mode", options->mode, "How they deliver")
       ->check(CLI::IsMember({"ordered", "unordered"}))
       ->capture_default_str();
-  add_size(*create_command, "--message-bytes", options->message_bytes, std::uint64_t{1} << 28,
-           "Bytes of the largest message");
+  add_size(*create_command, "--message-bytes", options->message_bytes,
+           number_from(std::uint64_t{1}, std::uint64_t{1} << 28), "Bytes of the largest message");
   add_value_options(
       *add("change-subgroup",
            "Change subgroups: what is given, by a change of the view; of the configuration's, window and ring", change),

@@ -2,6 +2,7 @@
 // Derecho file is accepted, checked, and told which of its lines do nothing.
 #include <spindrift/core/config/keys.hpp>
 #include <spindrift/core/keys_path.hpp>
+#include <spindrift/core/profile.hpp>
 
 namespace spindrift::config {
 namespace {
@@ -262,7 +263,7 @@ constexpr Key table[] = {
     {profile_section, "ring_size", integer, view, "",
      "Size of each sender's ring: a power of two. Half of it, less 8 bytes, must hold the largest message that is not "
      "large. Default: the smallest power of two that is at least 1 MiB and four such messages.",
-     4096, std::int64_t{1} << 30, "bytes"},
+     std::int64_t{ring_bytes_min}, std::int64_t{ring_bytes_max}, "bytes"},
     {profile_section, "bulk_ring_bytes", integer, group, "0",
      "Size of each sender's ring for large messages, beside the other: a power of two, of which half must hold the largest "
      "message. Between hosts every member has a copy of every sender's. 0: none, and no message is large.",

@@ -137,6 +137,26 @@ TEST_CASE("a value that is empty, too long or given twice is refused by what is 
   refused({"send", "orders", "--id", "1", "--id", "2"}, "--id is given more than once; fix:");
 }
 
+TEST_CASE("rings are as large by a command as by a file, and the error says how large") {
+  const Directory directory;
+  const std::string nowhere = directory.path();
+  for (const char* command : {"create-subgroup", "change-subgroup"}) {
+    const auto with = [&](const char* bytes) {
+      return run({"group", command, "orders", "--ring-bytes", bytes, "--group-dir", nowhere});
+    };
+    CHECK(with("4096").code == number(ExitCode::member_lost));  // there is nobody whom it could ask
+    CHECK(with("1073741824").code == number(ExitCode::member_lost));
+    CHECK_THAT(with("1073741825").errors, Contains("--ring-bytes: 1073741825 is no whole number from 4096 to 1073741824"));
+    CHECK_THAT(with("4095").errors, Contains("--ring-bytes: 4095 is no whole number from 4096 to 1073741824"));
+  }
+  const auto in_file = [&](const std::string& bytes) {
+    const std::string profile = "[SUBGROUP/DEFAULT]\nring_size = " + bytes + "\n";
+    return run({"config", "check", directory.file("ring.cfg", good + profile)});
+  };
+  CHECK(in_file("1073741824").code == 0);
+  CHECK_THAT(in_file("2147483648").errors, Contains("1073741824"));
+}
+
 TEST_CASE("output that cannot be written is an error of one form, also for those who have no output") {
   const Directory directory;
   const auto through = [&](const std::string& words) {
