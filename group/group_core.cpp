@@ -26,8 +26,12 @@ void refuse_handlers(const group::HandlerThreads& threads, const std::string& ca
 
 /// Over shared memory alone nobody has an address; otherwise everybody needs one.
 Result<void> check_address(const RosterChange& change, const std::string& fabric) {
-  if (!change.has_endpoint() || (fabric == "shm" && change.endpoint.empty())) return {};
   const std::string node = "node " + std::to_string(change.node.value());
+  if (fabric == "shm" && change.kind == RosterChange::Kind::move) {
+    return Error(ErrorKind::bad_argument, node + " cannot move: over shared memory nobody has an address")
+        .fix("start it on the host of the others; a group that reaches other hosts is one with [SPINDRIFT] addresses");
+  }
+  if (!change.has_endpoint() || (fabric == "shm" && change.endpoint.empty())) return {};
   if (fabric == "shm") {
     return Error(ErrorKind::bad_argument, node + " is given an address, and over shared memory nobody has one")
         .fix("leave the address out");
@@ -36,7 +40,7 @@ Result<void> check_address(const RosterChange& change, const std::string& fabric
   if (!parsed) {
     return Error(ErrorKind::bad_argument, node + " needs an address for [SPINDRIFT] fabric = " + fabric)
         .because(std::move(parsed).error())
-        .fix("give it as host:port");
+        .fix("give it as host:port, and to the command as " + std::to_string(change.node.value()) + "@host:port");
   }
   if (!config::is_callable(*std::move(parsed))) {
     return Error(ErrorKind::bad_argument, "nobody can call " + node + " at " + change.endpoint)

@@ -32,13 +32,20 @@ struct RosterOptions : RosterCallOptions {
   bool undo = false;            // of drain
 };
 
-/// "7@10.0.0.4:7400" or "7=10.0.0.4:7400", or "7" where nodes have no addresses.
+/// The form in which a change of that kind names its node.
+const char* form_of(RosterChange::Kind kind) {
+  switch (kind) {
+    case RosterChange::Kind::add: return "give it as ID@HOST:PORT, as in 7@10.0.0.4:7400, or over shared memory as ID alone";
+    case RosterChange::Kind::move: return "give it as ID@HOST:PORT, as in 7@10.0.0.4:7400";
+    default: return "give it as in 7";
+  }
+}
+
+/// "7@10.0.0.4:7400" or "7=10.0.0.4:7400", or "7" where nodes have no addresses. Whether they have, and so whether one is
+/// missing, is for the member that is asked to say.
 RosterChange change_of(RosterChange::Kind kind, const std::string& text) {
   const auto wrong = [&](const std::string& why) {
-    return Exception(Error(ErrorKind::bad_argument, why)
-                         .at(text)
-                         .fix("give it as ID@HOST:PORT, or as ID alone over shared memory, and to remove or drain a node: "
-                              "7@10.0.0.4:7400"));
+    return Exception(Error(ErrorKind::bad_argument, why).at(text).fix(form_of(kind)));
   };
   const std::size_t at = text.find_first_of("@=");
   const std::string digits = text.substr(0, at);
@@ -49,7 +56,6 @@ RosterChange change_of(RosterChange::Kind kind, const std::string& text) {
   const RosterChange change{kind, NodeId(id), endpoint};
   if (!change.has_endpoint() && at != std::string::npos) throw wrong("a node is removed or drained by its id alone");
   if (at != std::string::npos && endpoint.empty()) throw wrong(std::string("no address behind the ") + text[at]);
-  if (kind == RosterChange::Kind::move && endpoint.empty()) throw wrong("a node moves to an address");
   return change;
 }
 

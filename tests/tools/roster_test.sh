@@ -61,7 +61,13 @@ until_in_view 0 1 2
 
 # What is impossible, or from a node that nobody has added.
 fails 'spindrift group add' "$spindrift" tail orders --reliable --id 3 --config file_2,3
-fails "not a node's id" "$spindrift" group add three --config file_0,1,2
+fails "three: not a node's id; fix: give it as ID@HOST:PORT, as in 7@10.0.0.4:7400, or over shared memory as ID alone" \
+  "$spindrift" group add three --config file_0,1,2
+fails '0@host:1: a node is removed or drained by its id alone; fix: give it as in 7' "$spindrift" group remove 0@host:1 --config file_0,1,2
+for node in 0 0@host:1; do
+  fails 'node 0 cannot move: over shared memory nobody has an address; fix: start it on the host of the others' \
+    "$spindrift" group move $node --config file_0,1,2
+done
 fails 'nobody has one' "$spindrift" group add 3@host:1 --config file_0,1,2
 fails 'does not run here' "$spindrift" group add 3 --through 9 --config file_0,1,2
 
