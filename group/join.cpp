@@ -266,7 +266,7 @@ void GroupCore::begin_status(std::uint64_t incarnation) {
   }
   const std::string path = directory_->through(status_file_name(config_->local_id()));
   status.beginning.before = group::predecessor_at(path);
-  status_.emplace(path, std::move(status));
+  status_.emplace(path, std::move(status), counters_->block.counter("status.unwritten_since_ms"));
 }
 
 void GroupCore::make_member(const group::Probe& probe) {

@@ -10,7 +10,8 @@
 
 namespace spindrift::group {
 
-StatusFile::StatusFile(std::string path) : path_(std::move(path)) {
+StatusFile::StatusFile(std::string path, Counter unwritten_since_ms)
+    : path_(std::move(path)), unwritten_since_ms_(unwritten_since_ms) {
   try {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   } catch (const std::system_error& why) {
@@ -52,9 +53,10 @@ bool StatusFile::write_waiting() {
     const std::lock_guard lock(mutex_);
     if (!waiting_) waiting_ = std::move(status);
   }
-  if (!std::exchange(failed_, !written) && !written) {
+  if (std::exchange(failed_, !written) != written.ok()) return written.ok();  // as it was the last time
+  unwritten_since_ms_.set(written ? 0 : wall_clock_ms());
+  if (!written)
     log::warn(log::Room::group, "the status file cannot be written", {{"reason", written.error().to_string()}});
-  }
   return written.ok();
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include <spindrift/core/counters.hpp>
 #include <spindrift/group/status.hpp>
 
 namespace spindrift::group {
@@ -16,8 +17,9 @@ namespace spindrift::group {
 /// and is tried again each second; the group goes on. Any thread may call.
 class StatusFile {
  public:
-  /// Starts the thread. Throws resource.
-  explicit StatusFile(std::string path);
+  /// Starts the thread. `unwritten_since_ms` shows by the wall clock since when the file is older than the status, because
+  /// it could not be written; 0: it is not. Throws resource.
+  explicit StatusFile(std::string path, Counter unwritten_since_ms = {});
   /// Tries once more to write what waits.
   ~StatusFile();
   StatusFile(const StatusFile&) = delete;
@@ -36,7 +38,8 @@ class StatusFile {
 
   const std::string path_;
   std::mutex writing_;  // held while the file is written, so that an older status does not come after a newer one
-  bool failed_ = false;  // behind `writing_`: the log has said so
+  Counter unwritten_since_ms_;  // behind `writing_`
+  bool failed_ = false;         // behind `writing_`: the log has said so
   std::mutex mutex_;
   std::condition_variable_any given_;
   std::optional<MemberStatus> waiting_;  // behind `mutex_`

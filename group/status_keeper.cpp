@@ -8,7 +8,8 @@
 
 namespace spindrift::group {
 
-StatusKeeper::StatusKeeper(std::string path, MemberStatus first) : file_(std::move(path)), status_(std::move(first)) {
+StatusKeeper::StatusKeeper(std::string path, MemberStatus first, Counter unwritten_since_ms)
+    : file_(std::move(path), unwritten_since_ms), status_(std::move(first)) {
   status_.state_since_ms = wall_clock_ms();
   flush();
 }

@@ -19,8 +19,9 @@ class StatusKeeper {
  public:
   static constexpr Duration settles_within = std::chrono::milliseconds(5);
 
-  /// `first` names the process and its group; state and what follows is filled in here. Throws resource.
-  StatusKeeper(std::string path, MemberStatus first);
+  /// `first` names the process and its group; state and what follows is filled in here. `unwritten_since_ms`: as StatusFile
+  /// has it. Throws resource.
+  StatusKeeper(std::string path, MemberStatus first, Counter unwritten_since_ms = {});
 
   /// Call before the application hears of the view.
   void on_view(const views::NewView& news, std::uint64_t now_ms);

@@ -24,8 +24,7 @@ namespace {
 using group::MemberStatus;
 using Json = nlohmann::json;
 
-GroupReport report_for(const GroupCommandOptions& options) {
-  const std::string directory = place_of(options).directory;
+GroupReport report_in(const std::string& directory) {
   GroupReport report = value_or_throw(read_group(directory));
   if (report.nodes.empty() && report.problems.empty()) {
     throw Exception(
@@ -80,7 +79,7 @@ Json status_json(const NodeReport& node, bool drained) {
 }
 
 int print_status(const GroupCommandOptions& options) {
-  const GroupReport report = report_for(options);
+  const GroupReport report = report_in(place_of(options).directory);
   const std::vector<NodeId> drained = report.drained();
   if (options.json) {
     Json nodes = Json::array();
@@ -108,7 +107,7 @@ int print_status(const GroupCommandOptions& options) {
 // ---- members
 
 int print_members(const GroupCommandOptions& options) {
-  const GroupReport report = report_for(options);
+  const GroupReport report = report_in(place_of(options).directory);
   const MemberStatus* const newest = report.newest();
   Json members = Json::array();
   TextTable table({TextTable::Align::right, TextTable::Align::left, TextTable::Align::left});
@@ -142,8 +141,11 @@ int print_members(const GroupCommandOptions& options) {
 }
 
 int print_why(const GroupCommandOptions& options) {
-  const GroupReport report = report_for(options);
-  const std::vector<Explanation> explanations = explanations_of(report);
+  const std::string directory = place_of(options).directory;
+  GroupReport report = report_in(directory);
+  const GroupCounters counters = value_or_throw(read_group_counters(directory));
+  report.problems.insert(report.problems.end(), counters.problems.begin(), counters.problems.end());
+  const std::vector<Explanation> explanations = explanations_of(report, counters);
   if (options.json) {
     Json list = Json::array();
     for (const Explanation& explanation : explanations) list.push_back(explanation.json);
@@ -164,9 +166,9 @@ void add_group_command(CLI::App& app, Work& chosen) {
       "group", "Show the state of a group of this host, running or not, and change which nodes may be in it");
   group->require_subcommand(1);
   group->footer(
-      "status, members and why read the status files that every node keeps in <runtime_directory>/<group_name>, and ask no "
-      "process; forget deletes what a node that does not run remembers. The others ask a member that runs here; all members "
-      "agree on what they change.\n\n"
+      "status, members and why read the status files that every node keeps in <runtime_directory>/<group_name>, why the "
+      "counters, too, and ask no process; forget deletes what a node that does not run remembers. The others ask a member "
+      "that runs here; all members agree on what they change.\n\n"
       "Examples:\n  spindrift group status --config derecho.cfg\n"
       "  spindrift group add 3@10.0.0.4:7400 --config derecho.cfg\n"
       "  spindrift group why --group-dir /dev/shm/spindrift-0/spindrift\n\n" +

@@ -106,6 +106,24 @@ Explanation explain_stop(const NodeReport& node) {
           fmt::format("node {} is stopped: {}; fix: kill -CONT {}, or end it", id, reason, node.status.process)};
 }
 
+/// Since when the status of that node's process could not be written, by its counters; 0: it is as it should be.
+std::uint64_t unwritten_since_ms(const GroupCounters& counters, NodeId node) {
+  const auto its = std::ranges::find(counters.nodes, node, &NodeCounters::node);
+  if (its == counters.nodes.end()) return 0;
+  const auto at = std::ranges::find(its->values, "status.unwritten_since_ms", &CounterValue::name);
+  return at == its->values.end() ? 0 : at->value;
+}
+
+Explanation explain_unwritten(const NodeReport& node, std::uint64_t since_ms) {
+  const NodeId id = node.status.node;
+  const std::string reason = "it cannot be written since then, and says what was so before";
+  return {{{"kind", "unwritten"}, {"node", id}, {"process", node.status.process}, {"reason", reason}, {"at_ms", since_ms}},
+          fmt::format("{} the status file of node {} cannot be written since then, and says what was so before, while "
+                      "process {} goes on; fix: make space on its disk: it is written again within a second; the log there "
+                      "has the cause",
+                      time_text(since_ms), id, node.status.process)};
+}
+
 Explanation explain_absence(const NodeReport& node) {
   const NodeId id = node.status.node;
   const std::string reason = "it ended before it was in a view";
@@ -251,7 +269,7 @@ std::string time_text(std::uint64_t ms) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-std::vector<Explanation> explanations_of(const GroupReport& report) {
+std::vector<Explanation> explanations_of(const GroupReport& report, const GroupCounters& counters) {
   const std::vector<Departure> departures = report.departures();
   std::vector<Explanation> explanations;
   for (const Departure& departure : departures) explanations.push_back(explain(departure, departures, report));
@@ -266,6 +284,8 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
     if (node.condition == NodeReport::Condition::ended)
       explanations.push_back(explain_end(node, report.of_newest_founding(node.status)));
     if (!node.lives()) continue;
+    if (const std::uint64_t since_ms = unwritten_since_ms(counters, node.status.node); since_ms != 0)
+      explanations.push_back(explain_unwritten(node, since_ms));
     const MemberStatus& status = node.status;
     const MemberStatus::OfRoster& roster = status.roster;
     if (!status.waits.group.empty()) explanations.push_back(explain_looking(node, report));

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "group_counters.hpp"
 #include "group_report.hpp"
 
 namespace spindrift::tools {
@@ -17,8 +18,9 @@ struct Explanation {
   std::string text;
 };
 
-/// Explanations with a time, in its order; then those of what is so now, by node.
-[[nodiscard]] std::vector<Explanation> explanations_of(const GroupReport& report);
+/// Explanations with a time, in its order; then those of what is so now, by node. The counters tell of members whose status
+/// cannot be written, for these are in files that need no more space.
+[[nodiscard]] std::vector<Explanation> explanations_of(const GroupReport& report, const GroupCounters& counters);
 
 /// In UTC, to the second.
 [[nodiscard]] std::string time_text(std::uint64_t ms);

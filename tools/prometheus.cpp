@@ -60,6 +60,9 @@ constexpr std::array histograms_of_subgroups{
 };
 constexpr std::array of_nodes{
     Metric{"views.installed", "spindrift_views_installed_total", "Views that this process has been in."},
+    Metric{"status.unwritten_since_ms", "spindrift_status_unwritten_since_seconds",
+           "Since when the node's status could not be written, in seconds since 1970; 0: it is as it should be.",
+           MetricType::gauge, Unit::milliseconds},
     Metric{"poller.sleeps", "spindrift_poller_sleeps_total", "Times that the poller slept."},
     Metric{"poller.slow_upcalls", "spindrift_poller_slow_upcalls_total", "Times that a handler took too long."},
     Metric{"fabric.shm.refused_connections", "spindrift_shm_refused_connections_total",

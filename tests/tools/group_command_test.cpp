@@ -376,29 +376,6 @@ TEST_CASE_METHOD(GroupFixture, "group status, members and why tell of the living
   CHECK(end(zero).code == 0);
 }
 
-TEST_CASE_METHOD(GroupFixture, "a status that met a full disk is written when there is space again") {
-  Command zero(arguments("node", 0));
-  Command one(arguments("node", 1));
-  Command two(arguments("node", 2));
-  for (Command* each : {&zero, &one, &two}) REQUIRE(each->wait_for("in view"));
-  const auto status = [&] { return run({"group", "status", "--config", config}).output; };
-  const std::string before = "node 0: active, process " + std::to_string(zero.id()) + ", view 0\n";
-  await_word("status", before);
-  const std::string next = directory.path() + "/spindrift/status/0.status.new";
-  REQUIRE(::symlink("/dev/full", next.c_str()) == 0);
-  CHECK(end(one).code == 0);
-  REQUIRE(zero.wait_for("the status file cannot be written"));
-  REQUIRE(zero.wait_for("view 1: members 0, 2; left 1"));
-  CHECK_THAT(status(), Contains(before));
-  REQUIRE(::unlink(next.c_str()) == 0);
-  const std::string written = "node 0: active, process " + std::to_string(zero.id()) + ", view 1\n";
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (status().find(written) == std::string::npos && std::chrono::steady_clock::now() < limit) ::usleep(10'000);
-  CHECK_THAT(status(), Contains(written));
-  CHECK(end(two).code == 0);
-  CHECK(end(zero).code == 0);
-}
-
 TEST_CASE_METHOD(GroupFixture, "without partition safety every line of group status says so") {
   const std::vector<std::string> unsafe{"--set", "DERECHO/disable_partitioning_safety=true"};
   Command zero(arguments("node", 0, unsafe));
