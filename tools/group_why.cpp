@@ -99,9 +99,22 @@ Explanation explain_removal(const NodeReport& node, const GroupReport& report, c
                       id, reason, node.status.process)};
 }
 
-Explanation explain_stop(const NodeReport& node) {
+/// Whether a process that runs here waits for this one: it has it in its view, or still looks for its group.
+bool is_awaited(const MemberStatus& status, const GroupReport& report) {
+  const auto is_it = [&](const MemberStatus::MemberEntry& member) {
+    return member.node == status.node && member.incarnation == status.incarnation;
+  };
+  return std::ranges::any_of(report.nodes, [&](const NodeReport& other) {
+    if (other.condition != NodeReport::Condition::running || other.status.node == status.node) return false;
+    return !other.status.view || std::ranges::any_of(other.status.members, is_it);
+  });
+}
+
+Explanation explain_stop(const NodeReport& node, const GroupReport& report) {
   const NodeId id = node.status.node;
-  const std::string reason = "a signal (SIGSTOP, Ctrl-Z) or a debugger has stopped its process, and the others wait for it";
+  const std::string reason = std::string("a signal (SIGSTOP, Ctrl-Z) or a debugger has stopped its process") +
+                             (is_awaited(node.status, report) ? ", and the others wait for it"
+                                                              : "; no node that runs on this host waits for it");
   return {{{"kind", "stopped"}, {"node", id}, {"process", node.status.process}, {"reason", reason}},
           fmt::format("node {} is stopped: {}; fix: kill -CONT {}, or end it", id, reason, node.status.process)};
 }
@@ -277,7 +290,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report, const GroupC
   for (const NodeReport& node : report.nodes) {
     if (node.status.beginning.before && ended_badly(*node.status.beginning.before))
       explanations.push_back(explain_predecessor(node));
-    if (node.condition == NodeReport::Condition::stopped) explanations.push_back(explain_stop(node));
+    if (node.condition == NodeReport::Condition::stopped) explanations.push_back(explain_stop(node, report));
     if (node.condition == NodeReport::Condition::gone) explanations.push_back(explain_absence(node));
     if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, report, departures));
     if (node.condition == NodeReport::Condition::removed) explanations.push_back(explain_removal(node, report, departures));

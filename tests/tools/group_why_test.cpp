@@ -40,3 +40,23 @@ TEST_CASE_METHOD(GroupFixture, "a status that met a full disk is written when th
   CHECK(end(two).code == 0);
   CHECK(end(zero).code == 0);
 }
+
+TEST_CASE_METHOD(GroupFixture, "group why says that others wait for a stopped member only where another one runs") {
+  const std::vector<std::string> patient{"--set", "SPINDRIFT/suspect_after_ms=60000"};
+  Command zero(arguments("node", 0, patient));
+  Command one(arguments("node", 1, patient));
+  Command two(arguments("node", 2, patient));
+  for (Command* each : {&zero, &one, &two}) REQUIRE(each->wait_for("in view"));
+  for (const int node : {0, 1, 2}) await_word("status", "node " + std::to_string(node) + ": active, ");
+  zero.send_signal(SIGSTOP);
+  await_word("why", "node 0 is stopped: ");
+  CHECK_THAT(run({"group", "why", "--config", config}).output,
+             Contains("has stopped its process, and the others wait for it; fix: kill -CONT "));
+  for (Command* each : {&one, &two}) each->send_signal(SIGSTOP);
+  for (const int node : {1, 2}) await_word("why", "node " + std::to_string(node) + " is stopped: ");
+  const std::string why = run({"group", "why", "--config", config}).output;
+  CHECK_THAT(why, !Contains("the others wait for it"));
+  CHECK_THAT(why, Contains("has stopped its process; no node that runs on this host waits for it; fix: kill -CONT " +
+                           std::to_string(zero.id()) + ", or end it\n"));
+  for (Command* each : {&zero, &one, &two}) each->send_signal(SIGKILL);
+}
