@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <string>
@@ -55,12 +56,13 @@ void require_stack() {
           .fix("raise it to " + std::to_string(least >> 10U) + " KiB or more: ulimit -s"));
 }
 
-/// The step to take against a word that is none of the known ones.
-std::string fix_of(std::string_view word, const std::vector<std::string>& known, const std::string& path) {
+std::string help_of(const std::string& path) { return "see `" + path + " --help`"; }
+
+/// The step to take against a word that is none of the known ones, where it looks like one of them; else empty.
+std::string near_fix(std::string_view word, const std::vector<std::string>& known, const std::string& path) {
   const std::vector<std::string_view> words(known.begin(), known.end());
   const std::string_view near = config::nearest(word, words);
-  const std::string help = "see `" + path + " --help`";
-  return near.empty() ? help : "did you mean `" + std::string(near) + "`? otherwise " + help;
+  return near.empty() ? "" : "did you mean `" + std::string(near) + "`? otherwise " + help_of(path);
 }
 
 /// The names of a command's commands that help shows.
@@ -69,6 +71,13 @@ std::vector<std::string> commands_of(const CLI::App& app) {
   for (const CLI::App* each : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
     names.push_back(each->get_name());
   return names;
+}
+
+/// The step to take where one of its commands is missing.
+std::string command_fix(const CLI::App& app, const std::string& path) {
+  std::string names;
+  for (const std::string& name : commands_of(app)) names += (names.empty() ? "" : ", ") + name;
+  return "give one of " + names + "; " + help_of(path);
 }
 
 /// Those of its options, as one writes them.
@@ -89,8 +98,9 @@ void require_known_command(CLI::App& app, std::span<char* const> arguments) {
     if (word.empty() || word.front() == '-' || !names_commands) return;
     const auto named = at->get_subcommands([&word](const CLI::App* each) { return each->check_name(word); });
     if (named.empty()) {
+      const std::string near = near_fix(word, commands_of(*at), path);
       throw Exception(Error(ErrorKind::bad_argument, "there is no command \"" + path + " " + word + "\"")
-                          .fix(fix_of(word, commands_of(*at), path)));
+                          .fix(near.empty() ? command_fix(*at, path) : near));
     }
     at = named.front();
     path += " " + word;
@@ -106,6 +116,42 @@ std::string given_too_often(const CLI::App& app) {
   return {};
 }
 
+/// A value as help names it: "NEW", "--config FILE". The parser adds what values are checked by.
+std::string word_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::string value = type.substr(0, type.find(':'));
+  return option.get_positional() ? value : "--" + option.get_lnames().front() + " " + value;
+}
+
+/// The command with all that it cannot do without.
+std::string shortest_line(const CLI::App& app, const std::string& path) {
+  std::string line = path;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_required()) line += " " + word_of(*option) + (option->get_expected_max() > 1 ? "…" : "");
+  }
+  return line;
+}
+
+/// A sentence of help within another one.
+std::string continued(std::string text) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const bool is_word = text.size() > 1 && is_lower(text[1]);
+  if (is_word && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
+}
+
+/// The parser names what is missing by a name of its own, and says neither what it is nor which commands there are.
+std::optional<Error> missing_in(const CLI::App& app, const std::string& path) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    const std::string what = word_of(*option) + " (" + continued(option->get_description()) + ")";
+    return Error(ErrorKind::bad_argument, path + " is given no " + what)
+        .fix("write " + shortest_line(app, path) + "; " + help_of(path));
+  }
+  if (app.get_require_subcommand_min() == 0 || !app.get_subcommands().empty()) return std::nullopt;
+  return Error(ErrorKind::bad_argument, path + " is given no command").fix(command_fix(app, path));
+}
+
 /// The parser's word for a mistake. It asks for what is missing before it looks at what it does not know, and names the
 /// words that are left over from the last to the first.
 Error usage_error(const CLI::App& app, const CLI::ParseError& mistake) {
@@ -118,13 +164,19 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& mistake) {
   std::string left;
   std::string message = mistake.what();
   for (const std::string& word : app.remaining(true)) {
-    if (word.size() > 1 && word.front() == '-')
-      return Error(ErrorKind::bad_argument, path + " has no option " + word).fix(fix_of(word, options_of(*at), path));
+    if (word.size() > 1 && word.front() == '-') {
+      const std::string near = near_fix(word, options_of(*at), path);
+      return Error(ErrorKind::bad_argument, path + " has no option " + word).fix(near.empty() ? help_of(path) : near);
+    }
     left += " " + word;
   }
-  if (const auto twice = given_too_often(*at); !twice.empty()) message = twice + " is given more than once";
+  const std::string twice = given_too_often(*at);
+  if (left.empty() && twice.empty() && mistake.get_name() == "RequiredError") {
+    if (auto missing = missing_in(*at, path)) return *std::move(missing);
+  }
+  if (!twice.empty()) message = twice + " is given more than once";
   if (!left.empty()) message = path + " does not take:" + left;
-  return Error(ErrorKind::bad_argument, message).fix("see `" + path + " --help`");
+  return Error(ErrorKind::bad_argument, message).fix(help_of(path));
 }
 
 /// Tells the error, and returns its code.

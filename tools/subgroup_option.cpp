@@ -23,8 +23,19 @@ namespace {
 
 constexpr const char* name_rule = "give 1 to 64 of A-Z, a-z, 0-9, _, . and -";
 
-[[noreturn]] void refuse(std::string message, std::string fix) {
-  throw Exception(Error(ErrorKind::bad_argument, std::move(message)).fix(std::move(fix)));
+[[noreturn]] void refuse(std::string place, std::string message, std::string fix) {
+  throw Exception(Error(ErrorKind::bad_argument, std::move(message)).at(std::move(place)).fix(std::move(fix)));
+}
+
+std::string option_of(const std::string& subgroup) { return "--subgroup " + subgroup; }
+
+/// The reason why no subgroup can be created by that name; empty: one can.
+std::string fault_of(const std::string& name) {
+  if (valid_subgroup_name(name)) return {};
+  constexpr std::size_t longest = 64;
+  if (name.empty()) return "the name is empty";
+  return name.size() > longest ? fmt::format("the name has {} characters", name.size())
+                               : fmt::format("\"{}\" has a character that no name has", name);
 }
 
 /// The roster of the group, as members that run on this host have it; nothing: none does.
@@ -74,7 +85,8 @@ Known look_for(const Config& config, const std::string& name, std::optional<Node
 SubgroupView find_subgroup(const Config& config, const std::string& name, std::optional<NodeId> self) {
   const auto [view, roster, subgroup] = look_for(config, name, self);
   if (subgroup) return *subgroup;
-  if (!roster && config.fabric() != "shm") {
+  const std::string fault = fault_of(name);
+  if (!roster && fault.empty() && config.fabric() != "shm") {
     SubgroupView unknown = in_view({.name = name}, view.members, nullptr);
     unknown.profile.message_bytes_max = std::numeric_limits<std::uint64_t>::max();
     return unknown;
@@ -85,12 +97,16 @@ SubgroupView find_subgroup(const Config& config, const std::string& name, std::o
     if (!roster->added[i].name.empty()) names.push_back(roster->added[i].name);
   }
   if (names.empty()) {
-    refuse(fmt::format("--subgroup {}: {} has no subgroup yet", name, config.name()),
+    require_subgroup_name(name, "--subgroup");
+    refuse(option_of(name), config.name() + " has no subgroup yet",
            "create it while the group runs: spindrift group create-subgroup " + name);
   }
-  refuse(fmt::format("--subgroup {}: {} has no subgroup of that name{}", name, config.name(),
-                     roster ? ", and the group has created none" : ""),
-         "use one of: " + listed(names) + (roster ? "; or create it: spindrift group create-subgroup " + name : ""));
+  const std::string created = !fault.empty() ? ", and none can be created by it: " + fault
+                              : roster       ? ", and the group has created none"
+                                             : "";
+  const std::string create = fault.empty() && roster ? "; or create it: spindrift group create-subgroup " + name : "";
+  refuse(option_of(name), config.name() + " has no subgroup of that name" + created,
+         "use one of: " + listed(names) + create);
 }
 
 /// The subgroup as it is, or else as whoever uses it first creates it.
@@ -105,14 +121,14 @@ SubgroupView find_or_expect(const Config& config, const std::string& name, NodeI
 
 void require_member(const SubgroupView& subgroup, NodeId node) {
   if (subgroup.member_position(node)) return;
-  refuse(fmt::format("--subgroup {}: node {} is not one of its members", subgroup.name, node),
+  refuse(option_of(subgroup.name), fmt::format("node {} is not one of its members", node),
          "give --id one of: " + listed(subgroup.members));
 }
 
 void require_usable(const SubgroupView& subgroup, NodeId self, SubgroupUse use) {
   require_member(subgroup, self);
   if (use != SubgroupUse::send || subgroup.sender_rank(self)) return;
-  refuse(fmt::format("--subgroup {}: node {} is not one of its senders", subgroup.name, self),
+  refuse(option_of(subgroup.name), fmt::format("node {} is not one of its senders", self),
          "give --id one of: " + listed(subgroup.senders));
 }
 
@@ -131,12 +147,8 @@ void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, co
 }
 
 void require_subgroup_name(const std::string& name, const std::string& place) {
-  if (valid_subgroup_name(name)) return;
-  constexpr std::size_t longest = 64;
-  const std::string wrong = name.empty()            ? "the name is empty"
-                            : name.size() > longest ? fmt::format("the name has {} characters", name.size())
-                                                    : fmt::format("\"{}\" has a character that no name has", name);
-  refuse(fmt::format("{}: no subgroup can have that name: {}", place, wrong), name_rule);
+  const std::string fault = fault_of(name);
+  if (!fault.empty()) refuse(place, "no subgroup can have that name: " + fault, name_rule);
 }
 
 Config load_subgroup_config(const SubgroupCommandOptions& options) {

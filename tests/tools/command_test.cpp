@@ -83,9 +83,35 @@ TEST_CASE("an option that does not exist is named before what is missing, and wo
   refused({"tial"}, "there is no command \"spindrift tial\"; fix: did you mean `tail`? otherwise see `spindrift");
   refused({"group", "statsu"},
           "there is no command \"spindrift group statsu\"; fix: did you mean `status`? otherwise see `spindrift group");
-  refused({"demo-membr"}, "there is no command \"spindrift demo-membr\"; fix: see `spindrift");  // a hidden one
+  refused({"config", "zzzz"},
+          "there is no command \"spindrift config zzzz\"; fix: give one of check, show, example, keys; see `spindrift "
+          "config");
   refused({"node", "--config", "x", "a", "b"}, "spindrift node does not take: a b; fix: see `spindrift node");
-  refused({"node"}, "--config is required; fix: see `spindrift node");
+  CHECK_THAT(run({"demo-membr"}).errors, Contains("fix: give one of node, ") && !Contains("demo-member"));  // a hidden one
+}
+
+TEST_CASE("a command or a word that is missing is named with what it is, and with the line as it would be") {
+  const auto refused = [](const std::vector<std::string>& words, const std::string& says) {
+    CAPTURE(words);
+    const CommandResult result = run(words);
+    CHECK(result.code == number(ExitCode::usage));
+    CHECK_THAT(result.errors, Catch::StartsWith("spindrift: " + says));
+  };
+  refused({"config"},
+          "spindrift config is given no command; fix: give one of check, show, example, keys; see `spindrift config "
+          "--help`\n");
+  refused({}, "spindrift is given no command; fix: give one of node, send, tail, ");
+  refused({"node"}, "spindrift node is given no --config FILE (configuration file, the same for all members); fix: write "
+                    "spindrift node --config FILE; see `spindrift node --help`\n");
+  const std::string line = "; fix: write spindrift group replace OLD NEW; see `spindrift group replace --help`\n";
+  refused({"group", "replace"}, "spindrift group replace is given no OLD (ID of the node that goes; a member leaves first, "
+                                "in order)" + line);
+  refused({"group", "replace", "1"}, "spindrift group replace is given no NEW (ID@HOST:PORT of the one that then may "
+                                     "start; over shared memory ID)" + line);
+  refused({"group", "move"}, "spindrift group move is given no NODE (ID@HOST:PORT of each); fix: write spindrift group move "
+                             "NODE…; see");
+  refused({"group", "forget"}, "spindrift group forget is given no NODE (ID of the node); fix: write");
+  refused({"tail"}, "spindrift tail is given no NAME (the subgroup to print); fix: write spindrift tail NAME; see");
 }
 
 TEST_CASE("a number of another form, or out of its range, is refused") {
@@ -116,6 +142,7 @@ TEST_CASE("an option that would say nothing is refused") {
 }
 
 TEST_CASE("a value that is empty, too long or given twice is refused by what is wrong with it") {
+  const Directory directory;
   const auto refused = [](const std::vector<std::string>& words, const std::string& text) {
     CAPTURE(words, text);
     const CommandResult result = run(words);
@@ -133,6 +160,14 @@ TEST_CASE("a value that is empty, too long or given twice is refused by what is 
   refused({"group", "create-subgroup", name}, "the name has 65 characters; fix: give 1 to 64 of");
   refused({"send", name}, "the name has 65 characters; fix: give 1 to 64 of");
   refused({"tail", "a b"}, "\"a b\" has a character that no name has");
+  const std::string config = directory.file("good.cfg", good);
+  const std::string too_long = "--subgroup " + name + ": " + config + " has no subgroup of that name, and none can be "
+                               "created by it: the name has 65 characters; fix: use one of: orders";
+  refused({"tail", name, "--config", config}, too_long);
+  refused({"send", "--subgroup", name, "--config", config, "--id", "0"}, too_long);
+  const std::string empty = directory.file("empty.cfg", "[SPINDRIFT]\nmembers = 0\nruntime_directory = " +
+                                                            directory.path() + "\n[LAYOUT]\njson_layout = '[]'\n");
+  refused({"tail", name, "--config", empty}, "the name has 65 characters; fix: give 1 to 64 of");
   refused({"send", "--subgroup", "orders", "--subgroup", "jobs"}, "--subgroup is given more than once; fix:");
   refused({"send", "orders", "--id", "1", "--id", "2"}, "--id is given more than once; fix:");
 }
