@@ -58,9 +58,11 @@ struct View {
 inline constexpr std::size_t member_count_max = 128;
 
 /// The subgroups of the view of `members` (in rank order, at least one) that follows `previous` (null: the first view). Pure
-/// and the same at all members of a group, so that they need not agree on more than the members. A member that is in both
-/// views stays in its subgroups, also a node that was restarted in between; a caller to whom that matters takes it out of
-/// the subgroups of the `previous` that it passes. Any thread.
+/// and the same at all members of a group, so that they need not agree on more than the members. Their number, their names
+/// and their order are the same in all views, whoever the members are: rows have words for each by its place, and a subgroup
+/// that lacks members is inadequate and keeps its place. A member that is in both views stays in its subgroups, also a node
+/// that was restarted in between; a caller to whom that matters takes it out of the subgroups of the `previous` that it
+/// passes. Any thread.
 using LayoutFunction = std::function<std::vector<SubgroupView>(const std::vector<NodeId>& members, const View* previous)>;
 
 /// All subgroups of such a view: the layout's, which is shown its own of `previous` alone; then those that the view's roster

@@ -14,6 +14,7 @@
 #include <spindrift/group/differing_nodes.hpp>
 #include <spindrift/group/group_audit.hpp>
 #include <spindrift/group/poll_loop.hpp>
+#include <spindrift/group/steady_layout.hpp>
 
 namespace spindrift {
 namespace {
@@ -198,6 +199,8 @@ views::Member::Step GroupCore::step() {
     return done;
   } catch (const std::bad_alloc&) {
     member_->stop(out_of_memory());
+  } catch (const group::LayoutVaries& found) {
+    member_->stop(found.error());
   } catch (const std::exception& thrown) {
     member_->stop(Error(ErrorKind::handler_failed, std::string("a handler threw: ") + thrown.what())
                       .fix("let handlers deal with their own errors: a member that skips a message differs from the rest"));

@@ -25,6 +25,7 @@
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
 #include <spindrift/group/layout_digest.hpp>
+#include <spindrift/group/steady_layout.hpp>
 #include <spindrift/group/view_file.hpp>
 #include <spindrift/views/parts.hpp>
 
@@ -209,7 +210,8 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   if (founded_by_present(*config_)) options.founded_by = views::FoundedBy::present;
   options.memory = environment_.memory.get();
   options.incarnation = new_incarnation(options.memory, options.self);
-  options.layout = options_.layout ? options_.layout : value_or_throw(config_->layout_function());
+  options.layout = options_.layout ? group::steady(options_.layout, everybody.members)
+                                   : value_or_throw(config_->layout_function());
   const std::vector<NodeId>& tried_with = options.founders.empty() ? everybody.members : options.founders;
   const ConfigDigest digest = options_.layout ? group::digest_with_layout(*config_, options.layout, tried_with)
                                               : config_->digest();

@@ -90,3 +90,42 @@ TEST_CASE("a program with another layout in C++ is refused when it joins, and th
   one->leave();
   zero.leave();
 }
+
+TEST_CASE("a program whose layout has other subgroups without one of the nodes does not join, and the reason names both") {
+  const GroupFixture fixture;
+  GroupOptions options;
+  options.layout = [](const std::vector<NodeId>& members, const View* previous) {
+    std::vector<SubgroupView> subgroups = everybody_in_one(members, previous);
+    subgroups.push_back(subgroups[0]);
+    subgroups[1].name = "two";
+    if (members.size() < 3) subgroups.erase(subgroups.begin());
+    return subgroups;
+  };
+  const auto refused = thrown_by([&] { Group alone(fixture.config(0, 3, "founders = 0\n"), options); });
+  REQUIRE(refused);
+  CHECK(refused->kind() == ErrorKind::bad_argument);
+  CHECK(refused->place() == "GroupOptions::layout");
+  CHECK_THAT(refused->message(), Catch::Contains("subgroups one, two ") && Catch::Contains("subgroup two "));
+  CHECK_FALSE(refused->fix().empty());
+}
+
+TEST_CASE("a layout that has other subgroups once two nodes are away ends its members with the reason") {
+  const GroupFixture fixture;
+  const std::string extra = "founders = 0, 1, 2\njoin_timeout_ms = 20000\n";
+  GroupOptions options;
+  options.layout = [](const std::vector<NodeId>& members, const View* previous) {
+    std::vector<SubgroupView> subgroups = everybody_in_one(members, previous);
+    if (members.size() < 2) subgroups.push_back(subgroups[0]);
+    subgroups.back().name = members.size() < 2 ? "two" : "one";
+    return subgroups;
+  };
+  const auto groups = fixture.join_from(0, 3, extra, options);
+  for (const auto& group : groups) group->subgroup("one").on_delivery([](auto) {});
+  groups[2]->leave();
+  thrown_by([&] { groups[1]->leave(); });  // it may hear of its leave, or of the other's end
+  const auto ended = thrown_by([&] { groups[0]->wait(); });
+  REQUIRE(ended);
+  CHECK(ended->kind() == ErrorKind::bad_argument);
+  CHECK(ended->place() == "GroupOptions::layout");
+  CHECK_THAT(ended->message(), Catch::Contains("subgroup one ") && Catch::Contains("subgroups one, two "));
+}
