@@ -220,7 +220,8 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   options.policy = probe.policy;
   options.stepper = probe.stepper;
   options.suspect_after = config_->suspect_after();
-  options.partition_safety = !config_->partitioning_safety_disabled();
+  if (config_->partitioning_safety_disabled()) options.terms.rule = views::Mandate::Rule::all_left;
+  if (config_->text("SPINDRIFT", "majority_lost") == "wait") options.terms.on_loss = views::Mandate::OnLoss::wait;
   if (config_->text("SPINDRIFT", "lagging_member") == "remove")
     options.lagging_after = std::chrono::milliseconds(config_->integer("SPINDRIFT", "lagging_after_ms"));
   options.table_bytes = everybody.table_bytes;
@@ -274,7 +275,7 @@ void GroupCore::begin_status(std::uint64_t incarnation) {
 void GroupCore::make_member(const group::Probe& probe) {
   const View everybody = value_or_throw(config_->view());
   views::MemberOptions options = member_options(everybody, probe);
-  if (!options.partition_safety) {
+  if (options.terms.rule == views::Mandate::Rule::all_left) {
     log::warn(log::Room::group, "partition safety is off: parts of a split group will go on and differ",
               {{"because", "[DERECHO] disable_partitioning_safety"}});
   }

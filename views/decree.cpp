@@ -1,5 +1,5 @@
-// Words: digest, view id, failed (2), left (2), number of joins, whether there is another roster, its digest (2);
-// joins_max × {node, incarnation}; then by subgroup {loaded (2), one count per sender}.
+// Words: digest, view id, failed (2), left (2), number of joins, 2 × revival + whether there is another roster, its digest
+// (2); joins_max × {node, incarnation}; then by subgroup {loaded (2), one count per sender}.
 #include <spindrift/views/decree.hpp>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/digest.hpp>
 #include <spindrift/sst/row_layout.hpp>
+#include <spindrift/views/mandate.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -37,7 +38,7 @@ std::vector<std::uint64_t> encode(const Decree& decree, const View& view) {
   put(words, decree.failed);
   put(words, decree.left);
   words.push_back(decree.joins.size());
-  words.push_back(decree.roster ? 1 : 0);
+  words.push_back(2 * decree.revival + (decree.roster ? 1 : 0));
   for (const std::uint64_t word : decree.roster.value_or(Digest()).words) words.push_back(word);
   for (const Join& join : decree.joins) {
     words.push_back(join.node.value());
@@ -66,10 +67,12 @@ std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& v
     return std::nullopt;
   }
   const std::uint64_t joins = next();
-  const std::uint64_t rosters = next();
+  const std::uint64_t mixed = next();
+  const bool rosters = mixed % 2 == 1;
+  decree.revival = mixed / 2;
   const Digest roster = reader.get<Digest>();
-  if (joins > sst::joins_max || rosters > 1 || (rosters == 0 && roster != Digest())) return std::nullopt;
-  if (rosters == 1) decree.roster = roster;
+  if (joins > sst::joins_max || (!rosters && roster != Digest())) return std::nullopt;
+  if (rosters) decree.roster = roster;
   for (std::size_t i = 0; i < sst::joins_max; ++i) {
     const std::uint64_t node = next();
     const std::uint64_t incarnation = next();
@@ -97,7 +100,7 @@ std::optional<Rank> rank_of(const View& view, const Join& who) {
 
 View successor(const View& view, const Decree& decree, const LayoutFunction& layout, const Roster& roster) {
   View next;
-  next.id = ViewId(view.id.value() + 1);
+  next.id = id_behind(view.id, decree.revival);
   next.roster = roster;
   for (std::uint32_t i = 0; i < view.members.size(); ++i) {
     if (!decree.stays(Rank(i))) continue;

@@ -22,6 +22,10 @@ struct Join {
 
 /// The rank of this very incarnation in that view.
 [[nodiscard]] std::optional<Rank> rank_of(const View& view, const Join& who);
+/// The same in no view, where that is null.
+[[nodiscard]] inline std::optional<Rank> rank_of(const View* view, const Join& who) {
+  return view == nullptr ? std::nullopt : rank_of(*view, who);
+}
 
 struct Decree {
   RankSet failed;                                ///< members that are removed
@@ -31,6 +35,8 @@ struct Decree {
   std::vector<std::vector<std::uint64_t>> trim;  ///< by subgroup and sender: messages that everybody delivers
   /// The digest of the next view's roster, which all who stay hold; nothing: that stays as it is.
   std::optional<Digest> roster{};
+  /// The ballot under which it was accepted, if the view is revived; 0: by a majority, or by the testimony of the dead.
+  std::uint64_t revival = 0;
 
   [[nodiscard]] bool stays(Rank rank) const noexcept { return !failed.contains(rank) && !left.contains(rank); }
 };

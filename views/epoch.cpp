@@ -7,7 +7,7 @@
 namespace spindrift::views {
 
 Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
-             const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters,
+             const smc::Policy& policy, const Mandate::Terms& terms, smc::DeliverySink& sink, CounterBlock& counters,
              RankSet newcomers, OwnRecord* record)
     : view_(std::move(view)),
       loaded_(std::move(loaded)),
@@ -16,7 +16,7 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
       table_(view_, self, row_.memory),
       scheduler_(table_, policy),
       rosters_(view_, table_.self()),
-      change_(view_, loaded_, table_, *this, rosters_, partition_safety, newcomers),
+      change_(view_, loaded_, table_, *this, rosters_, terms, newcomers),
       lines_(view_.members.size()),
       record_(record) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
@@ -71,7 +71,7 @@ std::string name_at_work(const View& view, SubgroupId at_work) {
 
 // A view may be without subgroups: then an application is at work on the view itself.
 std::optional<Rank> Epoch::on_concluding(const Join& who, ViewId ended, SubgroupId at_work) {
-  const auto rank = id().value() == ended.value() + 1 ? rank_of(view_, who) : std::nullopt;
+  const auto rank = is_right_behind(ended, id()) ? rank_of(view_, who) : std::nullopt;
   if (!rank || *rank == self()) return std::nullopt;
   // It shows its row, but cannot write its heartbeat here before it has taken what it was shown.
   if (table_.attached(*rank)) return change_.everybody_ready() ? std::nullopt : rank;
@@ -130,7 +130,7 @@ bool Epoch::remember(const Decree& decree) { return record_ == nullptr || record
 
 // A member that the decree does not keep may not hold the roster that it names.
 RecordedView Epoch::next(const Decree& decree) const {
-  RecordedView next{ViewId(id().value() + 1), {}, {}};
+  RecordedView next{id_behind(id(), decree.revival), {}, {}};
   for (std::uint32_t i = 0; i < view_.members.size(); ++i) {
     if (decree.stays(Rank(i))) next.members.push_back({view_.members[i], view_.incarnations[i]});
   }

@@ -48,7 +48,7 @@ class Epoch final : private Counts {
   /// `row` is zeroed registered memory of `sst::RowLayout(view, self).shared_bytes()`; `beside`, by subgroup, has the own
   /// rings. `newcomers`: see ViewChange. `record`: of what the node accepts; null: none. The rest outlives the epoch.
   Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
-        const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink,
+        const smc::Policy& policy, const Mandate::Terms& terms, smc::DeliverySink& sink,
         CounterBlock& counters, RankSet newcomers = {}, OwnRecord* record = nullptr);
 
   [[nodiscard]] const View& view() const noexcept { return view_; }

@@ -17,14 +17,15 @@ constexpr Installation::Part parts_beside[] = {Installation::Part::ring, Install
 Installation::Installation(Options options, fabric::Fabric& fabric, smc::DeliverySink& sink, CounterBlock& counters)
     : options_(std::move(options)), fabric_(fabric), sink_(sink), counters_(counters) {}
 
-Result<void> Installation::begin(View view, std::vector<RankSet> loaded, const RankSet& newcomers) {
+Result<void> Installation::begin(View view, std::vector<RankSet> loaded, const Mandate::Terms& terms,
+                                 const RankSet& newcomers) {
   view.table_bytes = options_.table_bytes;
   const sst::RowLayout layout(view, options_.self);
   SPINDRIFT_TRY_ASSIGN(const fabric::Region row, fabric_.allocate(layout.shared_bytes(), "row"));
   SPINDRIFT_TRY_ASSIGN(auto beside, allocate_beside(view));
   const RankSet known_newcomers = present() == nullptr ? newcomers : newcomers_in(view);
   epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, row, std::move(beside),
-                                            options_.policy, options_.partition_safety, sink_, counters_, known_newcomers,
+                                            options_.policy, terms, sink_, counters_, known_newcomers,
                                             options_.record));
   for (auto& [peer, shown] : shown_) {
     if (shown.end != Shown::End::none) hear_the_dead(*present(), shown);
@@ -195,7 +196,7 @@ void Installation::hear_the_dead(Epoch& epoch, Shown& shown) {
 // which no row ever came to this member, which was there before, has never been more than that.
 Testimonies::Word Installation::word_of(Epoch& epoch, Rank rank, Shown& shown) {
   const auto before =
-      std::ranges::find_if(epochs_, [&](const auto& each) { return each->id().value() + 1 == epoch.id().value(); });
+      std::ranges::find_if(epochs_, [&](const auto& each) { return is_right_behind(each->id(), epoch.id()); });
   if (before == epochs_.end() && !epoch.change().everybody_ready()) return Testimonies::Word::untold;
   const bool offered = shown.offers.contains(What{epoch.id()});
   if (offered && !epoch.table().attached(rank)) attach(epoch, rank, shown.with, shown.offers);

@@ -46,7 +46,6 @@ class Installation {
     NodeId self;
     std::size_t subgroups = 0;  ///< of the layout
     smc::Policy policy;
-    bool partition_safety = true;
     std::uint64_t table_bytes = 0;  ///< of each row, for the program's own tables
     OwnRecord* record = nullptr;    ///< outlives this object; null: the node remembers nothing
   };
@@ -76,7 +75,8 @@ class Installation {
 
   /// Makes that view the present one, in fresh memory. `newcomers`: as others have told, for the own first view alone.
   /// Errors: resource; then nothing has changed.
-  [[nodiscard]] Result<void> begin(View view, std::vector<RankSet> loaded, const RankSet& newcomers = {});
+  [[nodiscard]] Result<void> begin(View view, std::vector<RankSet> loaded, const Mandate::Terms& terms,
+                                   const RankSet& newcomers = {});
   /// The memory that a member of the present view is to be shown next: the row itself to read it in place, or a mirror to
   /// write into. Nothing when it was shown everything, or is suspected. Errors: resource.
   [[nodiscard]] Result<std::optional<Showing>> next_offer(const PeerConnection& to);
@@ -97,12 +97,13 @@ class Installation {
 
   /// Takes up the rows of the present view that are here by now. Returns the members whose rows it was.
   RankSet attach(std::span<const PeerConnection> members);
-  /// Drops epochs that nobody needs: `uses` says whether own messages in one are still to be sent again. A member that left
-  /// on its own wish has `patience` to learn that it has (0: as long as it takes).
-  template <class Uses>
-  void drop_old(Time now, Duration patience, Uses uses) {
+  /// Drops epochs that nobody needs: neither `users`, to send own messages again, nor a member that left on its own wish,
+  /// which has `patience` to learn that it has (0: as long as it takes). Once every member of a view reads all its rows,
+  /// nobody else does.
+  template <class Users>
+  void drop_old(Time now, Duration patience, const Users& users) {
     std::erase_if(epochs_, [&](const std::unique_ptr<Epoch>& old) {
-      if (uses(*old) || old.get() == present() || !old->leavers_know(now, patience)) return false;
+      if (users.uses(*old) || old.get() == present() || !old->leavers_know(now, patience)) return false;
       release(*old);
       return true;
     });

@@ -37,6 +37,11 @@ void suspect_if_older(const View& view, const Peer& peer, std::deque<LinkEvent>&
     consequences.push_back(LinkSuspects{*rank, "it has been started anew"});
 }
 
+void note_view(const View* present, const Join& who, ViewId view, bool parted, std::deque<LinkEvent>& consequences) {
+  if (present == nullptr || view <= present->id) return;
+  consequences.push_back(LinkOvertaken{who, view, parted || !rank_of(present, who)});
+}
+
 }  // namespace
 
 fabric::Event* FabricEvents::next() {
@@ -93,7 +98,8 @@ std::optional<LinkEvent> Links::next_consequence() {
     Peer& peer = peers_[to_meet_++];
     prefer_pending(peer);
     suspect_if_older(*view_, peer, consequences_);
-    if (peer.state == Peer::State::agreed && rank_of(peer.who())) consequences_.push_back(LinkAgreed{peer.connection()});
+    const bool is_member = peer.state == Peer::State::agreed && rank_of(view_, peer.who());
+    if (is_member) consequences_.push_back(LinkAgreed{peer.connection()});
   }
   if (consequences_.empty()) return std::nullopt;
   LinkEvent event = std::move(consequences_.front());
@@ -113,11 +119,6 @@ std::optional<LinkEvent> Links::next() {
   on_event(*event);
   if (consequences_.empty()) return LinkHandled{};
   return next_consequence();
-}
-
-// The rank of this very incarnation in the present view.
-std::optional<Rank> Links::rank_of(const Join& who) const {
-  return view_ == nullptr ? std::nullopt : views::rank_of(*view_, who);
 }
 
 void Links::on_event(fabric::Event& event) {
@@ -167,6 +168,8 @@ void Links::on_connected(const fabric::Event& event) {
     // A hello of this process would make a member say that the two are linked, and this one would be taken into a view of
     // members that it does not hear. A refusal could end all of a group that is being founded.
     if (fresh) return;
+    // The caller may have parted from this member, and waits, or goes on with others, and is to know of this view.
+    send_in_parts(fabric_, event.peer, encode(identity_, hello, event.node, words));
     const Refusal unknown{std::string(unknown_node)};
     send_in_parts(fabric_, event.peer, encode(drained ? Message(Drained{}) : Message(unknown)));
     return fabric_.disconnect(event.peer);
@@ -197,8 +200,9 @@ void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
     return accuse(peer, "it speaks for a group that it is not in");
   if (auto* word = std::get_if<LinkedCandidates>(&*message)) {
     peer.linked = std::move(word->candidates);
-  } else if (std::holds_alternative<Settled>(*message)) {
+  } else if (const auto* settled = std::get_if<Settled>(&*message)) {
     if (peer.standing == Peer::Standing::fresh) peer.standing = Peer::Standing::settled;
+    note_view(view_, peer.who(), settled->view, false, consequences_);
   } else {
     consequences_.push_back(LinkHeard{peer.connection(), std::move(*message)});
     return;
@@ -228,7 +232,10 @@ bool Links::on_refusal(Peer& peer, const Message& message) {
     return true;
   };
   if (const auto* removed = std::get_if<Removed>(&message)) return farewell("removed this node: " + removed->reason, true);
-  if (const auto* stopped = std::get_if<Stopped>(&message)) return farewell("stopped: " + stopped->reason, false);
+  if (const auto* stopped = std::get_if<Stopped>(&message)) {
+    partings_.stop(peer.who());
+    return farewell("stopped: " + stopped->reason, false);
+  }
   if (const auto* mismatch = std::get_if<Mismatch>(&message)) {
     if (state_ == State::looking) {
       peer.set_apart(mismatch->fresh_as, mismatch->error.message());
@@ -256,7 +263,10 @@ void Links::on_hello(Peer& peer, const Hello& hello) {
   if (!expected || hello.node != peer.address.node) {
     return accuse(peer, "it sent a hello out of turn or under another node id");
   }
-  if (partings_.parted_from({hello.node, hello.incarnation}))
+  const Join who{hello.node, hello.incarnation};
+  const bool parted = partings_.parted_from(who);
+  if (!hello.fresh) note_view(view_, who, hello.view, parted, consequences_);
+  if (parted)
     return turn_away(peer, Refusal{"it was removed from the group"}, "it was removed from the group", End::for_good);
   peer.incarnation = hello.incarnation;
   peer.versions = hello.versions;
@@ -270,14 +280,14 @@ void Links::on_hello(Peer& peer, const Hello& hello) {
   }
   partings_.regain(peer.who());
   peer.state = Peer::State::agreed;
-  if (rank_of(peer.who())) consequences_.push_back(LinkAgreed{peer.connection()});
+  if (rank_of(view_, peer.who())) consequences_.push_back(LinkAgreed{peer.connection()});
   met_ = peer.address.node;
   if (view_ != nullptr && hello.fresh) send_in_parts(fabric_, peer.id, encode(RosterNotice{view_->roster}));
 }
 
 // Not with this start of its: a member of this view is suspected, and one that is first met in a later view is there.
 void Links::part_from(Peer& peer, std::string reason, bool turned_away) {
-  if (const auto rank = rank_of(peer.who())) {
+  if (const auto rank = rank_of(view_, peer.who())) {
     return consequences_.push_back(LinkSuspects{*rank, std::move(reason), turned_away});
   }
   if (peer.incarnation != 0) partings_.part(peer.who(), turned_away);
@@ -285,7 +295,7 @@ void Links::part_from(Peer& peer, std::string reason, bool turned_away) {
 
 void Links::on_lost(Peer& peer, const std::string& reason, End end) {
   log::info(log::Room::views, "connection lost", {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
-  if (const auto rank = rank_of(peer.who())) consequences_.push_back(LinkSuspects{*rank, reason});
+  if (const auto rank = rank_of(view_, peer.who())) consequences_.push_back(LinkSuspects{*rank, reason});
   if (peer.incarnation != 0) partings_.lose(peer.who());
   if (peer.incarnation != 0 && end == End::died) partings_.die(peer.who());
   hang_up(peer, end);
@@ -330,7 +340,7 @@ void Links::turn_away(Peer& peer, const Message& refusal, std::string reason, En
 
 void Links::accuse(Peer& peer, std::string reason) {
   log::warn(log::Room::views, "broken protocol", {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
-  if (const auto rank = rank_of(peer.who())) return consequences_.push_back(LinkSuspects{*rank, std::move(reason)});
+  if (const auto rank = rank_of(view_, peer.who())) return consequences_.push_back(LinkSuspects{*rank, std::move(reason)});
   if (state_ == State::looking) {
     consequences_.push_back(LinkOver{peer.connection()});
     peer.set_apart(0, "it does not keep to the protocol: " + reason);
@@ -340,6 +350,12 @@ void Links::accuse(Peer& peer, std::string reason) {
   consequences_.push_back(LinkTurnedAway{peer.address.node, std::move(reason)});
   part_from(peer, {}, false);
   hang_up(peer);
+}
+
+bool is_over(const Links& links, const Join& who) {
+  const Peer* const peer = links.peers().find(who.node);
+  const bool started_anew = peer != nullptr && peer->incarnation > who.incarnation;
+  return started_anew || links.partings().died(who) || links.partings().stopped(who);
 }
 
 }  // namespace spindrift::views

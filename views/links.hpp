@@ -40,6 +40,12 @@ struct LinkSuspects {
 struct LinkAgreed {
   PeerConnection with;
 };
+/// A process is in that view, which is later than the present one here.
+struct LinkOvertaken {
+  Join by;
+  ViewId view;
+  bool apart = false;  ///< this process does not count it in its own view: the two have parted, or it never was there
+};
 /// Somebody whose hello agrees said something that is not about the connection.
 struct LinkHeard {
   PeerConnection from;
@@ -70,7 +76,7 @@ struct LinkTurnedAway {
 };
 using LinkEvent =
     std::variant<LinkHandled, LinkSuspects, LinkAgreed, LinkHeard, LinkExposed, LinkOver, LinkDied, LinkRefused,
-                 LinkTurnedAway>;
+                 LinkTurnedAway, LinkOvertaken>;
 
 /// The fabric's events, batch by batch, behind those that were kept of connections that have just taken another's place.
 class FabricEvents {
@@ -112,6 +118,9 @@ class Links {
   /// As these nodes other processes run, be they in the roster or not, while this one looks for a group: asks for
   /// connections with those that it does not know.
   void seek(std::span<const NodeId> present);
+  /// Asks for connections with all of the roster that are away, also with those from which this process has parted: they may
+  /// know of a later view, or of none of this process's.
+  void reach_out();
   /// The nodes that may be here, and where they are, are these from now on: asks for connections with those that are new or
   /// elsewhere, and with others no more.
   void set_roster(const Roster& roster, Outsiders outsiders);
@@ -150,7 +159,6 @@ class Links {
 
  private:
   void ask(const Peer& peer);
-  [[nodiscard]] std::optional<Rank> rank_of(const Join& who) const;
   void note_candidates();
 
   // links.cpp
@@ -198,5 +206,8 @@ class Links {
   std::vector<Candidate> candidates_;
   std::size_t revoked_ = 0;       // of the present view's suspicions, how many were acted upon
 };
+
+/// Whether that process has ended for certain: the kernel or it itself said so, or a later one of its node is here.
+[[nodiscard]] bool is_over(const Links& links, const Join& who);
 
 }  // namespace spindrift::views

@@ -38,10 +38,10 @@ bool Links::outranks(const Peer& peer, const PendingConnection& pending) const {
     const auto* hello = std::get_if<Hello>(&*message);
     if (hello == nullptr) return false;
     incarnation = hello->incarnation;
-    if (rank_of(peer.who()) || incarnation <= peer.incarnation) return false;
+    if (rank_of(view_, peer.who()) || incarnation <= peer.incarnation) return false;
     const bool candidate =
         view_ != nullptr && peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh && !peer.mappable;
-    return rank_of({peer.address.node, incarnation}) || (candidate && hello->fresh);
+    return rank_of(view_, {peer.address.node, incarnation}) || (candidate && hello->fresh);
   });
 }
 

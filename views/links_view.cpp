@@ -33,7 +33,7 @@ void Links::tell_settled() {
   const auto message = encode(Settled{view_->id});
   for (Peer& peer : peers_) {
     if (peer.state == Peer::State::apart) refuse(peer, std::string(peer.apart.reason));
-    if (peer.state != Peer::State::away && !rank_of(peer.who())) {
+    if (peer.state != Peer::State::away && !rank_of(view_, peer.who())) {
       send_in_parts(fabric_, peer.id, message);
       tell_roster(fabric_, peer, view_->roster);
     }
@@ -63,7 +63,7 @@ void Links::set_roster(const Roster& roster, Outsiders outsiders) {
     peer.place = Peer::Place::struck;
     drop_pending(peer);
     // A member that leaves with this view still has to learn how it ended.
-    const bool knows = peer.state != Peer::State::away && !rank_of(peer.who());
+    const bool knows = peer.state != Peer::State::away && !rank_of(view_, peer.who());
     if (knows && roster.is_drained(peer.address.node)) {
       turn_away(peer, Drained{}, "its node is drained");
     } else if (knows) {
@@ -72,6 +72,12 @@ void Links::set_roster(const Roster& roster, Outsiders outsiders) {
   }
   peers_.forget_struck();
   note_candidates();
+}
+
+void Links::reach_out() {
+  for (const Peer& peer : peers_) {
+    if (peer.place == Peer::Place::listed && peer.state == Peer::State::away) ask(peer);
+  }
 }
 
 // A suspect is told so, and let at nothing any more.
@@ -124,7 +130,7 @@ Result<void> Links::show(const PeerConnection& to, const Showing& showing) {
 // It is told again only of what is new, on this connection.
 void Links::tell_candidates(NodeId leader) {
   Peer* const peer = peers_.find(leader);
-  if (peer == nullptr || peer->state != Peer::State::agreed || !rank_of(peer->who())) return;
+  if (peer == nullptr || peer->state != Peer::State::agreed || !rank_of(view_, peer->who())) return;
   std::vector<Join> linked;
   for (const Candidate& candidate : candidates_) linked.push_back(candidate.who);
   if (linked == peer->told) return;
@@ -143,9 +149,9 @@ void Links::note_candidates() {
     if (fresh && !earlier) candidates_.push_back({peer.who(), {}, peer.versions});
   }
   for (Candidate& candidate : candidates_) {
-    if (const auto own = rank_of(self_)) candidate.linked.add(*own);
+    if (const auto own = rank_of(view_, self_)) candidate.linked.add(*own);
     for (const Peer& peer : peers_) {
-      const auto rank = rank_of(peer.who());
+      const auto rank = rank_of(view_, peer.who());
       if (rank && std::find(peer.linked.begin(), peer.linked.end(), candidate.who) != peer.linked.end())
         candidate.linked.add(*rank);
     }
@@ -155,7 +161,7 @@ void Links::note_candidates() {
 std::vector<PeerConnection> Links::members() const {
   std::vector<PeerConnection> members;
   for (const Peer& peer : peers_) {
-    if (peer.state == Peer::State::agreed && rank_of(peer.who())) members.push_back(peer.connection());
+    if (peer.state == Peer::State::agreed && rank_of(view_, peer.who())) members.push_back(peer.connection());
   }
   return members;
 }

@@ -6,6 +6,7 @@
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/views/ending.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -13,6 +14,11 @@ namespace {
 /// When messages are held back because earlier ones still wait for their receivers: the next look whether they have gone,
 /// where nothing that arrives calls for one sooner.
 constexpr Duration look_for_room = std::chrono::microseconds(100);
+/// A member without a majority asks those from which it has parted again and again, more and more seldom: who is asked may
+/// not have gone on yet, and turns it away each time.
+Duration ask_again_after(Duration waited) {
+  return std::clamp<Duration>(waited / 4, std::chrono::milliseconds(100), std::chrono::seconds(10));
+}
 
 std::vector<SubgroupView> shapes_of(const MemberOptions& options) {
   CHECK(options.incarnation != 0 && options.layout);
@@ -27,62 +33,6 @@ smc::Policy policy_of(const MemberOptions& options, const fabric::Fabric& fabric
   smc::Policy policy = options.policy;
   if (fabric.traits().mappable) policy.relay = smc::relay::direct;
   return policy;
-}
-
-Error removed_error(const Epoch& present, const std::string& by_whom) {
-  return Error(ErrorKind::removed,
-               "the others removed this node from the group for view " + std::to_string(present.id().value() + 1) + by_whom)
-      .fix("start it again: it joins as a new incarnation");
-}
-
-/// The findings of a member that is removed: those on the other side of what broke.
-std::string own_accusations(const Epoch& present) {
-  std::string text;
-  for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
-    if (suspicion.by != present.self() || suspicion.turned_away) continue;
-    text += (text.empty() ? "; it had itself accused node " : ", node ") +
-            std::to_string(present.view().members[suspicion.rank.value()].value()) + " (" + suspicion.reason + ")";
-  }
-  return text;
-}
-
-Removal removal_of(NodeId node, Rank rank, const Epoch& old) {
-  const ViewChange::Suspicion* const why = suspicion_of(old.change(), rank);
-  if (why == nullptr) return {node, "another member suspected it", std::nullopt};
-  return {node, why->reason, old.view().members[why->by.value()]};
-}
-
-Error lagging_error(const Deliveries::Lag& lag, const Epoch& present) {
-  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(lag.waited).count();
-  return Error(ErrorKind::lagging, "this member ends because it lags: a message of subgroup " +
-                                       present.view().subgroup(lag.subgroup).name + " has waited for its handler for " +
-                                       std::to_string(waited) + " ms")
-      .fix("let the handler return sooner or do its work elsewhere, raise [SPINDRIFT] lagging_after_ms, or let everybody "
-           "wait with lagging_member = wait; then start this node again");
-}
-
-// The word of this member's leader, or of many members, is the group's; that of few may be theirs alone.
-Error lost_majority(const Epoch& present) {
-  std::string gone;
-  std::size_t turned_away = 0;
-  RankSet before;
-  bool by_leader = false;
-  for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
-    turned_away += suspicion.turned_away ? 1 : 0;
-    by_leader |= suspicion.turned_away && before.includes(RankSet::first(suspicion.rank.value()));
-    before.add(suspicion.rank);
-    gone += (gone.empty() ? "node " : ", node ") + std::to_string(present.view().members[suspicion.rank.value()].value()) +
-            " (" + suspicion.reason + ")";
-  }
-  if (by_leader || 2 * turned_away >= present.change().suspicions().size()) return removed_error(present, ": " + gone);
-  return Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": of its " +
-                                           std::to_string(present.view().members.size()) + " members are gone " + gone)
-      .fix("the rest may go on elsewhere: see to the others or the network, and start this node again");
-}
-
-// The others know better than this member what became of those that it misses.
-std::string last_words(const Error& failure) {
-  return failure.kind() == ErrorKind::no_majority ? "it has lost the majority of its view" : failure.to_string();
 }
 
 // The others go on without waiting for this member's application, and look for it in the next view's rows, which it has not
@@ -129,6 +79,7 @@ std::string_view to_string(MemberState state) noexcept {
     case MemberState::changing:
     case MemberState::concluding:
     case MemberState::departing: return "changing";
+    case MemberState::stranded: return "stranded";
     case MemberState::left: return "left";
     case MemberState::failed: return "failed";
   }
@@ -150,7 +101,7 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls, options_.lagging_after),
       transfers_(options_.self, upcalls),
       installation_(
-          {options_.self, shapes_.size(), policy_of(options_, fabric), options_.partition_safety, options_.table_bytes,
+          {options_.self, shapes_.size(), policy_of(options_, fabric), options_.table_bytes,
            &beginning_.record},
           fabric, deliveries_, counters) {}
 
@@ -184,8 +135,11 @@ Member::Step Member::step(Time now) {
   switch (state_) {
     case MemberState::looking: progress |= step_looking(now); break;
     case MemberState::installing: progress |= step_installing(now); break;
-    case MemberState::active: progress |= step_active(now); break;
+    case MemberState::active:
+      if (goes_on(now, progress)) progress |= run(now);
+      break;
     case MemberState::changing:
+    case MemberState::stranded:
     case MemberState::concluding: static_cast<void>(goes_on(now, progress)); break;
     case MemberState::departing: progress |= step_departing(now); break;
     case MemberState::idle:
@@ -236,15 +190,9 @@ bool Member::step_installing(Time now) {
   bool progress = false;
   if (!goes_on(now, progress) || !epoch()->begun() || !epoch()->change().everybody_ready()) return progress;
   enter(MemberState::active);
-  drop_old_epochs(now);
+  installation_.drop_old(now, watch_.patience(), sends_);
   static_cast<void>(run(now));
   return true;
-}
-
-bool Member::step_active(Time now) {
-  bool progress = false;
-  if (!goes_on(now, progress)) return progress;
-  return run(now) || progress;
 }
 
 // The others need this node's rows until they know the decree too; then it may go.
@@ -253,7 +201,7 @@ bool Member::step_departing(Time now) {
   const bool all_know = change.all_know(RankSet::first(epoch()->view().members.size()));
   links_.revoke(change.suspicions());
   settle_links();
-  const bool waited = watch_.judges() && now - leaving_.departing_since >= watch_.patience();
+  const bool waited = watch_.judges() && now - waiting_.departing_since >= watch_.patience();
   if ((!all_know && !waited) || !deliveries_.all_taken()) return false;
   push();
   // Not before: its neighbors wait for it until those that go on without it know that they do.
@@ -310,12 +258,7 @@ bool Member::goes_on(Time now, bool& progress) {
       progress = true;  // found just now: the next pass wedges
       return false;
     case ViewChange::State::wedged:
-    case ViewChange::State::accepted:
-      if (state_ == MemberState::changing) return false;
-      sends_.close();
-      enter(MemberState::changing);
-      progress = true;
-      return false;
+    case ViewChange::State::accepted: progress |= change_view(now); return false;
     case ViewChange::State::decided: progress |= conclude(now); return false;
     case ViewChange::State::stuck:
       stop(lost_majority(*epoch()));
@@ -323,6 +266,33 @@ bool Member::goes_on(Time now, bool& progress) {
       return false;
   }
   return false;
+}
+
+// The view is ending. Without a majority nothing follows until somebody says how: then this member stays for as long as it
+// is not told to leave, and asks those that it has parted from, again and again, whether they have gone on.
+bool Member::change_view(Time now) {
+  ViewChange& change = epoch()->change();
+  const bool lost = change.standing() == ViewChange::Standing::lost && waits_for_revival(change, epoch()->self());
+  if (lost && leave_requested()) {
+    stop(lost_majority(*epoch()));
+    return true;
+  }
+  const MemberState next = lost ? MemberState::stranded : MemberState::changing;
+  const bool news = state_ != next;
+  if (news) {
+    sends_.close();
+    enter(next);
+  }
+  if (lost && news) {
+    log::error(log::Room::views, "waits: it has lost the majority of its view, and keeps its state",
+               {{"node", self()}, {"because", lost_majority(*epoch()).message()}});
+  }
+  if (lost && news) waiting_.stranded_since = now;
+  if (lost && (news || now >= waiting_.ask_again)) {
+    links_.reach_out();
+    waiting_.ask_again = now + ask_again_after(now - waiting_.stranded_since);
+  }
+  return news;
 }
 
 // An active view: predicates, gates, and what is left of views before.
@@ -346,7 +316,7 @@ bool Member::run(Time now) {
   });
   if (rosters_.is_to_leave() && !leave_requested()) request_leave();
   progress |= sends_.settle(present, leave_requested());
-  if (epochs().size() > 1) drop_old_epochs(now);
+  if (epochs().size() > 1) installation_.drop_old(now, watch_.patience(), sends_);
   if (leave_requested()) progress |= advance_leave();
   return progress;
 }
@@ -369,7 +339,7 @@ bool Member::conclude(Time now) {
   if (!deliveries_.handed_over()) return false;
   sends_.report_dropped(old);
   if (decree.left.contains(old.self())) {
-    leaving_.departing_since = now;
+    waiting_.departing_since = now;
     enter(MemberState::departing);
     return true;
   }
@@ -384,13 +354,8 @@ bool Member::conclude(Time now) {
     if (decree.failed.contains(Rank(i))) news.failed.push_back(removal_of(node, Rank(i), old));
   }
   install(std::move(next), std::move(news), now);
+  if (decree.revival != 0) links_.reach_out();  // to those that were given up: they must not go on beside this view
   return true;
-}
-
-// Once every member of a view reads all its rows, nobody needs an older one, except for own messages still to be sent again,
-// and for who left it and does not know yet.
-void Member::drop_old_epochs(Time now) {
-  installation_.drop_old(now, watch_.patience(), [this](const Epoch& old) { return sends_.uses(old); });
 }
 
 // New sends are refused; when all sent ones are delivered everywhere, and newcomers have the states that this node gives
@@ -411,11 +376,12 @@ Time Member::next_wake(Time now) const {
     return std::min(beginning_.present.next_look(), now - since + PresentWatch::look_interval);
   }
   const Time lag = state_ == MemberState::active ? deliveries_.next_look_for_lag() : never;
-  if (epoch() == nullptr || !watch_.judges()) return lag;
+  const Time asks = state_ == MemberState::stranded ? waiting_.ask_again : never;
+  if (epoch() == nullptr || !watch_.judges()) return std::min(lag, asks);
   const bool departing = state_ == MemberState::departing;
-  const Time next = departing ? leaving_.departing_since + watch_.patience()
+  const Time next = departing ? waiting_.departing_since + watch_.patience()
                               : watch_.next_verdict(epoch()->change().suspected());
-  return std::min({watch_.next_beat(), next, lag});
+  return std::min({watch_.next_beat(), next, lag, asks});
 }
 
 void Member::push() {

@@ -59,7 +59,7 @@ struct MemberOptions {
   smc::Policy policy;
   std::shared_ptr<smc::Stepper> stepper = std::make_shared<smc::Stepper>();  ///< how multicasts are stepped
   Duration suspect_after{};                        ///< without a sign of life; 0: silence is no ground for suspicion
-  bool partition_safety = true;                    ///< go on with a majority only
+  Mandate::Terms terms{};                          ///< with whom it goes on, and what becomes of it where it cannot
   /// A message that this member could deliver may wait so long for its own application, which is behind; then it ends. 0: as
   /// long as it takes.
   Duration lagging_after{};
@@ -73,6 +73,7 @@ enum class MemberState : std::uint8_t {
   installing,  ///< a view is agreed; its rows are being exchanged
   active,      ///< sending and delivering
   changing,    ///< the view is ending: wedged, until its successor is decided
+  stranded,    ///< the same without a majority: it keeps what it has, until it hears how the view ended, or that is revived
   concluding,  ///< the successor is decided, and the application is still at work on the view that ends
   departing,   ///< the successor is without this node, on its own wish; the others are still to learn it
   left,        ///< done, in order
@@ -123,12 +124,17 @@ class Member final {
 
   /// Asks for a graceful leave; any thread. Sends are refused from now on; when everything sent before is delivered
   /// everywhere, the others agree on a view without this node, and the state becomes `left`.
-  void request_leave() noexcept { leaving_.requested.store(true, std::memory_order_seq_cst); }
-  [[nodiscard]] bool leave_requested() const noexcept { return leaving_.requested.load(std::memory_order_seq_cst); }
+  void request_leave() noexcept { waiting_.to_leave.store(true, std::memory_order_seq_cst); }
+  [[nodiscard]] bool leave_requested() const noexcept { return waiting_.to_leave.load(std::memory_order_seq_cst); }
 
   /// Wants the roster of the present view changed so, until it is, or until that is impossible: each view says (`check`,
   /// `in_effect`). A member that is removed or drained leaves first. Not before the first view. The poller's thread.
   void change_roster(const std::vector<RosterChange>& changes);
+
+  /// Those who run the group say that these members of the present view go on without the rest, this one among them: tells
+  /// the others. `force`: also if those that are not named may be a majority, which may have gone on elsewhere. The view
+  /// that comes of it is told as any other. The poller's thread. Errors: bad_argument, refused, unsupported.
+  [[nodiscard]] Result<void> revive(std::span<const NodeId> members, bool force);
 
   /// Sends one message to one member of the present view, in order with others to the same; poller's thread. Dropped if it
   /// is not there. Errors: bad_argument (larger than `payload_bytes_max` of the fabric).
@@ -167,20 +173,21 @@ class Member final {
     PresentWatch present;  ///< where those present found
   };
 
-  struct Leaving {
-    std::atomic<bool> requested{false};
+  struct Waiting {
+    std::atomic<bool> to_leave{false};
     Time departing_since{};  ///< in state `departing`
+    Time stranded_since{};   ///< in state `stranded`
+    Time ask_again{};        ///< likewise
   };
 
   // member.cpp: passes
   bool step_installing(Time now);
-  bool step_active(Time now);
   bool step_departing(Time now);
   bool look(Time now);
   [[nodiscard]] bool goes_on(Time now, bool& progress);
   bool run(Time now);
-  void drop_old_epochs(Time now);
   bool conclude(Time now);
+  bool change_view(Time now);
   bool advance_leave();
   void push();
   [[nodiscard]] Time next_wake(Time now) const;
@@ -209,7 +216,7 @@ class Member final {
   Installation installation_;
   MemberState state_ = MemberState::idle;
   std::optional<Error> failure_;
-  Leaving leaving_;
+  Waiting waiting_;
   std::vector<SubgroupId> state_lost_;  // as the present view's members were told
 };
 

@@ -6,6 +6,8 @@
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/views/ending.hpp>
+#include <spindrift/views/revivable.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -25,6 +27,17 @@ std::vector<NodeId> behind(const Peers& peers, const View& view, const Versions&
   }
   std::ranges::sort(behind);
   return behind;
+}
+
+// Neighbors alone do not wait: one that cannot go on ends, for the others may know how, by the testimony of the dead, and
+// wait for what it does.
+Mandate::Terms terms_in(Mandate::Terms terms, const View& view, NodeId self, const Peers& peers) {
+  const bool one_host = std::ranges::all_of(view.members, [&](NodeId node) {
+    const auto link = peers.connection_of(node);
+    return node == self || (link && link->mappable);
+  });
+  if (one_host) terms.on_loss = Mandate::OnLoss::end;
+  return terms;
 }
 
 Error unspoken(std::uint32_t version, const Versions& spoken) {
@@ -57,6 +70,10 @@ void Member::on_event(LinkEvent& event) {
                  },
                  [&](LinkDied& what) { installation_.on_died(what.id, what.complete); },
                  [&](LinkRefused& what) { stop(std::move(what.error)); },
+                 [&](LinkOvertaken& what) {
+                   const bool waits = state_ == MemberState::stranded;
+                   if (auto over = overtaken(*epoch(), waits, what)) stop(*std::move(over));
+                 },
                  [&](LinkTurnedAway& what) { upcalls_.on_turned_away(what.node, what.reason); },
              },
              event);
@@ -83,6 +100,9 @@ void Member::on_message(const PeerConnection& from, Message& message) {
   } else if (const auto* word = std::get_if<Concluding>(&message)) {
     const auto rank = epoch() == nullptr ? std::nullopt : epoch()->on_concluding(from.who, word->view, word->subgroup);
     if (rank) watch_.hear(*rank);
+  } else if (const auto* revive = std::get_if<ReviveRequest>(&message)) {
+    if (epoch() != nullptr && epoch()->id() == revive->view && rank_of(epoch()->view(), from.who))
+      epoch()->change().mandate().hear(revive->revival);
   } else if (const auto* piece = std::get_if<StatePiece>(&message)) {
     const bool steady = epoch() != nullptr && epoch()->change().state() == ViewChange::State::steady;
     if (steady && !transfers_.on_piece(node, *piece)) links_.accuse(node, "it sent a piece of a state out of turn");
@@ -96,6 +116,27 @@ void Member::on_message(const PeerConnection& from, Message& message) {
 void Member::change_roster(const std::vector<RosterChange>& changes) {
   CHECK(epoch() != nullptr);
   rosters_.want(changes, epoch()->view());
+}
+
+Result<void> Member::revive(std::span<const NodeId> members, bool force) {
+  if (state_ != MemberState::stranded) {
+    return Error(ErrorKind::refused, "this member has not lost the majority of its view")
+        .fix("see how it is, and at which members a majority is lost: spindrift group why");
+  }
+  Epoch& present = *epoch();
+  Revivable about{present.view(), present.change().suspected(), {}};
+  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
+    if (is_over(links_, {present.view().members[i], present.view().incarnations[i]})) about.over.add(Rank(i));
+  }
+  SPINDRIFT_TRY_ASSIGN(const RankSet named, named_to_go_on(about, present.self(), members, force));
+  const Revival revival{present.change().mandate().next_attempt(), named};
+  log::warn(log::Room::views, "is told to revive the view",
+            {{"node", self()}, {"view", present.id()}, {"members", named.count()}, {"attempt", revival.attempt}});
+  present.change().mandate().hear(revival);
+  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
+    if (named.contains(Rank(i))) links_.send(present.view().members[i], encode(ReviveRequest{present.id(), revival}));
+  }
+  return {};
 }
 
 // A member of the present view is here: if it is new, it hears of the view; and it is shown what it is to read or write.
@@ -145,7 +186,8 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
   const std::vector<NodeId> joined = first ? std::vector{self()} : news.joined;
   state_lost_ = begun.state_lost;
   if (!beginning_.record.install(begun.view)) return stop(*beginning_.record.failure());
-  if (auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded), begun.newcomers); !made)
+  const Mandate::Terms terms = terms_in(options_.terms, begun.view, self(), links_.peers());
+  if (auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded), terms, begun.newcomers); !made)
     return stop(std::move(made).error());
   Epoch& present = *epoch();
   const View& view = present.view();

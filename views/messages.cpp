@@ -266,6 +266,9 @@ void fields(auto& with, Const<RosterProposal> auto& proposal) {
   with.roster(proposal.roster);
 }
 void fields(auto& with, Const<FileSizes> auto& file) { with.each(file.view, file.sizes); }
+void fields(auto& with, Const<ReviveRequest> auto& request) {
+  with.each(request.view, request.revival.attempt, request.revival.members);
+}
 void fields(auto& with, Const<RosterHeld> auto& held) { with.each(held.view, held.roster); }
 void fields(auto& with, Const<RosterNotice> auto& notice) { with.roster(notice.roster); }
 void fields(auto&, Const<Drained> auto&) {}
@@ -281,6 +284,10 @@ bool plausible(const PromiseRequest& request) {
   return is_ballot(request.ballot) && (request.basis.empty() || request.basis.size() == request.members.size());
 }
 bool plausible(const RosterProposal& proposal) { return !proposal.roster.nodes.empty(); }
+bool plausible(const ReviveRequest& request) {
+  const Revival& revival = request.revival;
+  return revival.attempt > 0 && revival.attempt <= revivals_max && !revival.members.empty();
+}
 bool plausible(const RosterNotice& notice) { return !notice.roster.nodes.empty(); }
 bool plausible(const StatePiece& piece) {
   return piece.state_bytes <= piece.total_bytes && piece.offset <= piece.total_bytes &&

@@ -16,6 +16,7 @@
 #include <spindrift/core/roster.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/decree.hpp>
+#include <spindrift/views/mandate.hpp>
 #include <spindrift/views/rank_set.hpp>
 #include <spindrift/views/versions.hpp>
 #include <spindrift/views/view_record.hpp>
@@ -165,6 +166,11 @@ struct Remembered {
   std::optional<RecordedView> beside;  ///< the last one of its host's other nodes, if that is a later one
   friend bool operator==(const Remembered&, const Remembered&) = default;
 };
+/// Those who run the group told the peer, a member of that view, that it is to be revived; to each other one that is named.
+struct ReviveRequest {
+  ViewId view;
+  Revival revival;
+};
 struct PrivateMessage {
   std::span<const std::byte> bytes;  ///< points into the message
 };
@@ -184,7 +190,7 @@ struct Addressed {
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
                              Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice, RingNotice,
                              LinkedCandidates, Concluding, RosterRequest, RosterProposal, RosterHeld, RosterNotice,
-                             Drained, Remembered, FileSizes>;
+                             Drained, Remembered, FileSizes, ReviveRequest>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,

@@ -25,6 +25,9 @@ class Partings {
   /// Its connection broke because its process ended.
   void die(const Join& who) { remember(died_, who); }
   [[nodiscard]] bool died(const Join& who) const { return contains(died_, who); }
+  /// It has ended by its own word.
+  void stop(const Join& who) { remember(stopped_, who); }
+  [[nodiscard]] bool stopped(const Join& who) const { return contains(stopped_, who); }
 
  private:
   static constexpr std::size_t kept_max = 1024;
@@ -41,6 +44,7 @@ class Partings {
   std::vector<Join> turned_away_;  // those among them that were turned away
   std::vector<Join> lost_;
   std::vector<Join> died_;  // those among them whose processes ended
+  std::vector<Join> stopped_;
 };
 
 }  // namespace spindrift::views

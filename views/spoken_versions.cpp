@@ -3,6 +3,6 @@
 
 namespace spindrift::views {
 
-Versions spoken_versions() noexcept { return {17, 17}; }
+Versions spoken_versions() noexcept { return {17, 18}; }
 
 }  // namespace spindrift::views

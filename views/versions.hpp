@@ -25,11 +25,14 @@ struct Versions {
 /// that has another form in a later version is sent in that where the receiver is known to speak it.
 inline constexpr std::uint32_t message_form = 17;
 
+/// The first version whose members can revive a view.
+inline constexpr std::uint32_t revivals_since = 18;
+
 /// The release's own. The newest grows whenever members of two builds could misread each other's rows, rings or messages;
 /// the oldest is the one before, or later: see docs/decisions/0059.
 [[nodiscard]] Versions spoken_versions() noexcept;
 
-/// For people: "version 17", "versions 17 to 18".
+/// For people: "version 18", "versions 17 to 18".
 [[nodiscard]] std::string to_string(const Versions& versions);
 
 }  // namespace spindrift::views

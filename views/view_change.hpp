@@ -17,6 +17,7 @@
 #include <spindrift/views/compose.hpp>
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/disputes.hpp>
+#include <spindrift/views/mandate.hpp>
 #include <spindrift/views/rank_set.hpp>
 #include <spindrift/views/roster_agreement.hpp>
 #include <spindrift/views/testimonies.hpp>
@@ -54,13 +55,14 @@ class ViewChange {
     wedged,    ///< counts are final; waiting for the leader's decree, or leading and waiting for everybody's wedge
     accepted,  ///< a decree lies in the own row
     decided,   ///< it is the view's
-    stuck,     ///< no majority is left, nor the dead's testimony instead; nothing can ever be decided here
+    stuck,     ///< no majority is left, nor the dead's testimony instead, and nobody is to wait for a revival
   };
   enum class Standing : std::uint8_t {
-    majority,   ///< enough members are left
+    majority,   ///< enough members are left; of a view that is revived: those that were named
     testimony,  ///< not enough, and all others are dead for certain and testify
     awaited,    ///< not enough; all others testify, or will when the kernel says that they are gone, or to the leader
-    lost,       ///< not enough, and somebody else may live; or a newcomer would lead before all have read each other
+    lost,       ///< not enough, and somebody else may live; or a newcomer would lead before all have read each other. A
+                ///< member that waits for a revival leads nothing until then, and still follows
   };
   struct Suspicion {
     Rank rank;
@@ -72,20 +74,23 @@ class ViewChange {
   /// Everything outlives this object. `loaded`: by subgroup, the members that had its state when the view began.
   /// `newcomers`: members that have been in no active view before, among others that have.
   ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts,
-             const RosterAgreement& rosters, bool partition_safety, RankSet newcomers = {});
+             const RosterAgreement& rosters, const Mandate::Terms& terms, RankSet newcomers = {});
 
   /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected. The others are
   /// told at once, but of who turned this member away only when a pass has seen that a majority has not, and not just after
   /// it woke: a member that slept and is given up takes nobody along.
-  void suspect(Rank rank, std::string reason, bool turned_away = false) {
-    suspect_by(self_, rank, std::move(reason), turned_away);
-  }
+  /// `by`: whose finding it is, if it is not an own one.
+  void suspect(Rank rank, std::string reason, bool turned_away = false, std::optional<Rank> by = std::nullopt);
   /// Tells the others of these suspicions, as far as it has not.
   void tell(const RankSet& suspects);
 
   /// One pass over the rows. `may_lead`: this member may begin a change for `candidates`, for somebody's wish to leave, or
   /// for another roster. True if anything changed.
   bool step(const std::vector<Candidate>& candidates, bool may_lead, const LifeSigns& signs = {});
+
+  /// Takes the word of those who run the group about a revival. A pass takes it up once the majority is lost, also while the
+  /// dead, or a leader that may know more, are awaited.
+  [[nodiscard]] Mandate& mandate() noexcept { return mandate_; }
 
   /// Asks to be left out of the next view. False if that was done.
   bool leave();
@@ -130,7 +135,6 @@ class ViewChange {
 
   /// Members that want to leave.
   [[nodiscard]] RankSet leaving() const noexcept;
-  void suspect_by(Rank accuser, Rank rank, std::string reason, bool turned_away);
   void look_for_life();
   bool read_rows(const LifeSigns& signs);
   bool read_row(Rank rank);
@@ -145,8 +149,8 @@ class ViewChange {
   bool follow();
   bool count_acceptances();
   [[nodiscard]] bool accept(std::uint64_t ballot, const Decree& decree);
-  [[nodiscard]] std::optional<Decree> decree_of(Rank rank);
-  [[nodiscard]] std::uint64_t quorum() const noexcept;
+  [[nodiscard]] std::optional<Decree> decree_of(Rank rank, std::uint64_t ballot);
+  bool take_up_revival();
   bool hear_the_dead();
   void store(std::uint64_t offset, std::uint64_t value) { table_.store(offset, value, sst::Table::everybody); }
 
@@ -155,7 +159,7 @@ class ViewChange {
   sst::Table& table_;
   Counts& counts_;
   const RosterAgreement& rosters_;
-  bool partition_safety_;
+  Mandate mandate_;
   RankSet newcomers_;
   Rank self_;
   State state_ = State::steady;
@@ -168,6 +172,10 @@ class ViewChange {
   Testimonies testimonies_;
 };
 
+/// The member of that rank, whose view change it is, waits for a revival once it has lost the majority.
+[[nodiscard]] bool waits_for_revival(ViewChange& change, Rank self);
+/// All rows but those of suspects, as far as they are here, are read in place.
+[[nodiscard]] bool reads_in_place(const sst::Table& table, const RankSet& suspected);
 /// The suspicion of a member, or null: this one does not suspect it.
 [[nodiscard]] const ViewChange::Suspicion* suspicion_of(const ViewChange& change, Rank rank) noexcept;
 

@@ -168,6 +168,11 @@ constexpr Key table[] = {
      "How long a handler may hold up everybody: on the poller's thread, or on a thread of its own while a view is to end. A "
      "member whose handler takes longer ends with an error that says so. 0: they wait as long as it takes.",
      0, 86'400'000, "milliseconds"},
+    choice_of({"SPINDRIFT", "majority_lost", choice, node, "end",
+               "What becomes of this member when the majority of its view is lost. end: it ends, and whoever starts it "
+               "again founds the group anew with a majority, without a state. wait: it keeps its state and waits, sends "
+               "wait, and spindrift group revive lets those that are left go on; nodes that are started anew wait, too."},
+              "end|wait"),
     choice_of({"SPINDRIFT", "lagging_member", choice, node, "wait",
                "What becomes of this member when its own handlers are behind, for which all senders wait before long. wait: "
                "everybody waits. remove: once a message has waited for lagging_after_ms for its handler, this member ends "

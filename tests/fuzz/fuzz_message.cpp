@@ -92,6 +92,11 @@ void check(const StatePiece& piece) {
          "a piece lies in its stream");
 }
 void check(const StateAck& ack) { expect(ack.subgroup.value() < subgroups_max, "a subgroup that exists"); }
+void check(const ReviveRequest& request) {
+  expect(request.revival.attempt > 0 && request.revival.attempt <= revivals_max, "attempts have a bound");
+  const auto again = decode(encode(request), ours, two_shapes());
+  expect(again && std::get<ReviveRequest>(*again).revival == request.revival, "a revival survives its own encoding");
+}
 void check(const PrivateMessage&) {}
 void check(const MessagePart& part) {
   expect(!part.bytes.empty() && part.left <= parted_message_bytes_max, "a part has an end");

@@ -44,7 +44,7 @@ class Node final : public Counts {
         row(sst::RowLayout(view, NodeId(self)).bytes()),
         table(view, NodeId(self), row.span()),
         rosters(view, table.self()),
-        change(view, loaded, table, *this, rosters, true) {}
+        change(view, loaded, table, *this, rosters, {}) {}
 
   void wedge() override {
     expect(!wedged, "a view is wedged once");

@@ -76,6 +76,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::decided_by_a_later_leader: return "decided by a later leader";
     case Probe::decided_by_another_than_its_leader: return "decided by another than its leader";
     case Probe::lost_majority: return "lost the majority";
+    case Probe::revived: return "a view was revived";
     case Probe::was_removed: return "was removed";
     case Probe::imposter_refused: return "imposter refused";
     case Probe::group_survived: return "group survived its faults";

@@ -86,6 +86,7 @@ enum class Probe : std::uint32_t {
   decided_by_a_later_leader,
   decided_by_another_than_its_leader,
   lost_majority,
+  revived,
   was_removed,
   imposter_refused,
   group_survived,

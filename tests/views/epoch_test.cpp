@@ -47,7 +47,8 @@ struct ThreeEpochs {
       rows[i].resize(sst::RowLayout(view, view.members[i]).bytes() / 8);
       epochs[i] = std::make_unique<Epoch>(view, std::vector<RankSet>{RankSet::first(3), RankSet::first(1)}, NodeId(i),
                                           fabric::Region{fabric::RegionKey(i), std::as_writable_bytes(std::span(rows[i]))},
-                                          std::vector<Epoch::Beside>(2), smc::Policy{}, true, applications[i], counters);
+                                          std::vector<Epoch::Beside>(2), smc::Policy{}, Mandate::Terms{},
+                                          applications[i], counters);
     }
   }
   void attach(std::uint32_t reader, std::uint32_t owner) {

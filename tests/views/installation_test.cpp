@@ -55,7 +55,7 @@ struct Stage {
   Stage() { REQUIRE(log::set_levels("off").ok()); }
   void begin(View view) {
     std::vector<RankSet> loaded(view.subgroups.size(), RankSet::first(view.members.size()));
-    REQUIRE(installation.begin(std::move(view), std::move(loaded)));
+    REQUIRE(installation.begin(std::move(view), std::move(loaded), {Mandate::Rule::all_left}));
   }
   std::vector<std::string> shown_to(std::uint32_t node, bool mappable) {
     std::vector<std::string> parts;
@@ -92,7 +92,7 @@ struct Stage {
   CounterBlock counters = CounterBlock::in_memory(2 * smc::Multicast::counters_max);
   PaperFabric fabric;
   PeerConnection other{{NodeId(1), 101}, fabric::PeerId(11), false};
-  Installation installation{{NodeId(0), 1, {}, false}, fabric, application, counters};
+  Installation installation{{NodeId(0), 1, {}}, fabric, application, counters};
 };
 
 TEST_CASE("a remote member is shown a mirror of its row, once, behind a notice that says so") {
@@ -269,9 +269,9 @@ TEST_CASE("a process in its first view knows the newcomers from others, and itse
   Stage stage;
   const RankSet told(0b01, 0);
   std::vector<RankSet> loaded(1, RankSet::first(2));
-  REQUIRE(stage.installation.begin(view_of(3), loaded, told));
+  REQUIRE(stage.installation.begin(view_of(3), loaded, {}, told));
   CHECK(stage.installation.present()->change().newcomers() == told);
-  REQUIRE(stage.installation.begin(view_of(4), loaded, RankSet(0b10, 0)));  // what it knows itself counts now
+  REQUIRE(stage.installation.begin(view_of(4), loaded, {}, RankSet(0b10, 0)));  // what it knows itself counts now
   CHECK(stage.installation.present()->change().newcomers() == told);
 }
 
@@ -316,6 +316,15 @@ TEST_CASE("before its first view a process remembers the latest of the dead") {
   CHECK(outlook_after(2 * member_count_max) == Testimonies::Outlook::none);
 }
 
+namespace {
+
+struct Users {
+  bool all = false;
+  [[nodiscard]] bool uses(const Epoch&) const { return all; }
+};
+
+}  // namespace
+
 TEST_CASE("an old epoch's memory goes when nobody needs it, and stays while it is used") {
   Stage stage;
   stage.begin(view_of(3));
@@ -331,10 +340,10 @@ TEST_CASE("an old epoch's memory goes when nobody needs it, and stays while it i
   stage.begin(view_of(4));
   REQUIRE(stage.installation.epochs().size() == 2);
   CHECK(stage.fabric.allocated.size() == 3);  // a row and a mirror, and the next row
-  stage.installation.drop_old(Time{}, {}, [](const Epoch&) { return true; });
+  stage.installation.drop_old(Time{}, {}, Users{true});
   CHECK(stage.installation.epochs().size() == 2);
   CHECK(stage.fabric.unmapped.empty());
-  stage.installation.drop_old(Time{}, {}, [](const Epoch&) { return false; });
+  stage.installation.drop_old(Time{}, {}, Users{false});
   CHECK(stage.installation.epochs().size() == 1);
   CHECK(stage.fabric.allocated.size() == 1);
   CHECK(stage.fabric.unmapped == std::vector{fabric::RegionKey(73)});

@@ -106,7 +106,7 @@ TEST_CASE("a process of a drained node is told so and turned away, and a node th
   desk.fabric.connected(23, 3);
   CHECK(only<LinkTurnedAway>(desk.hear()).reason == "its node is drained");
   CHECK(desk.sent_to<Drained>(23).size() == 1);
-  CHECK(desk.sent_to<Hello>(23).empty());
+  CHECK(desk.sent_to<Hello>(23).size() == 1);  // it may have parted from this one, and is to know of the view
   CHECK(desk.fabric.asked.empty());
   const Roster open{2, desk.roster, {}};
   desk.links.expect(open);  // proposed: others may be in its view already

@@ -70,6 +70,8 @@ TEST_CASE("a node that no roster has is turned away") {
   CHECK_FALSE(desk.links.next_consequence());
   desk.fabric.connected(19, 9);
   CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(9));
+  REQUIRE(desk.sent_to<Hello>(19).size() == 1);
+  CHECK(desk.sent_to<Hello>(19)[0].view == desk.view.id);  // it may have parted from this one, and waits
   CHECK(desk.sent_to<Refusal>(19).size() == 1);
   CHECK(desk.ended(19));
 }

@@ -57,7 +57,8 @@ struct ThreeThatRemember {
       rows[i].resize(sst::RowLayout(view, view.members[i]).bytes() / 8);
       epochs[i] = std::make_unique<Epoch>(view, std::vector<RankSet>{RankSet::first(3)}, NodeId(i),
                                           fabric::Region{fabric::RegionKey(i), std::as_writable_bytes(std::span(rows[i]))},
-                                          std::vector<Epoch::Beside>(1), smc::Policy{}, true, sink, counters, RankSet{},
+                                          std::vector<Epoch::Beside>(1), smc::Policy{}, Mandate::Terms{},
+                                          sink, counters, RankSet{},
                                           records[i].get());
     }
     for (std::uint32_t reader = 0; reader < 3; ++reader) {

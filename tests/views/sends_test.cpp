@@ -54,7 +54,8 @@ struct Stage {
     const auto memory = std::as_writable_bytes(std::span(rows.back())).first(layout.bytes());
     epochs.push_back(std::make_unique<Epoch>(std::move(view), std::vector{RankSet::first(1)}, self,
                                              fabric::Region{fabric::RegionKey(1), memory}, std::vector<Epoch::Beside>(1),
-                                             smc::Policy{}, true, application, counters));
+                                             smc::Policy{}, Mandate::Terms{},
+                                          application, counters));
     sends.begin_view(epochs.back()->view());
     return *epochs.back();
   }

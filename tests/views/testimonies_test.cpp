@@ -64,7 +64,7 @@ struct OneOfFew final : Counts {
   std::vector<std::byte> rows[4];
   sst::Table table{view, NodeId(self), own};
   RosterAgreement rosters{view, table.self()};
-  ViewChange change{view, loaded, table, *this, rosters, true};
+  ViewChange change{view, loaded, table, *this, rosters, {}};
 };
 
 }  // namespace

@@ -104,7 +104,10 @@ void Endings::on_wedge(const RowBook& book, const Ending& ending) {
 
 void Endings::on_acceptance(const RowBook& book, const Books& books, Ending& ending) {
   const std::uint64_t ballot = book.now(book.layout.accepted());
-  if (ballot > book.view->members.size()) return violate("V12", book, "a ballot that no rank has");
+  const std::uint64_t chief = (ballot - 1) % book.view->members.size();
+  const bool revival = ballot > book.view->members.size();
+  const bool revived = revived_.contains(book.view->id);
+  if (revival && !revived) return violate("V12", book, "a ballot that no rank has");
   // A member that shows a decision may be copied from, no matter which led to it.
   const views::RankSet suspects = book.suspects_now();
   const bool learned = std::any_of(books.begin(), books.end(), [&](const auto& entry) {
@@ -112,10 +115,10 @@ void Endings::on_acceptance(const RowBook& book, const Books& books, Ending& end
     return &other != &book && (!suspects.contains(other.rank) || crashed(*book.view, other.rank)) &&
            (other.released || other.now(other.layout.decided()) == ballot);
   });
-  if (!learned && book.suspected_earlier().contains(Rank(static_cast<std::uint32_t>(ballot - 1)))) {
+  if (!learned && book.suspected_earlier().contains(Rank(static_cast<std::uint32_t>(chief)))) {
     return violate("V8", book, "it follows a leader that it suspects");
   }
-  if (!learned && !suspects.includes(views::RankSet::first(ballot - 1))) {
+  if (!learned && !suspects.includes(views::RankSet::first(chief))) {
     return violate("V12", book, "it follows another than the lowest rank that it does not suspect");
   }
 
@@ -123,7 +126,7 @@ void Endings::on_acceptance(const RowBook& book, const Books& books, Ending& end
   Ballot& proposed = ending.ballots[ballot];
   if (proposed.acceptors++ == 0) proposed.words = words;
   if (proposed.words != words) return violate("V7", book, "two decrees of one ballot were accepted");
-  if (!majority_rules_) return;
+  if (!majority_rules_ || revived) return;
   if (proposed.acceptors * 2 > book.view->members.size() && (ending.chosen == 0 || ballot < ending.chosen)) {
     ending.chosen = ballot;
   }
@@ -169,6 +172,20 @@ bool Endings::accepted_by_all_that_live(const std::vector<std::uint64_t>& words,
   return true;
 }
 
+// V28: a revived view goes on with those that were named and no others, and they have all accepted its end.
+bool Endings::accepted_by_all_that_go_on(const std::vector<std::uint64_t>& words, std::uint64_t ballot, const RowBook& book,
+                                         const Books& books) const {
+  const views::RankSet failed(words[failed_at], words[failed_at + 1]);
+  for (std::uint32_t i = 0; i < book.view->members.size(); ++i) {
+    if (failed.contains(Rank(i))) continue;
+    const auto other = std::ranges::find_if(books, [i](const auto& each) { return each.second.rank == Rank(i); });
+    if (other == books.end()) return false;
+    if (!other->second.released && (other->second.last(other->second.layout.accepted()) != ballot ||
+                                    decree_in(other->second) != words)) return false;
+  }
+  return true;
+}
+
 // V4, V7: what is decided a majority accepted, or all that live. V10: of the trim all deciders know the same, within what
 // survivors hold.
 void Endings::on_decision(const RowBook& book, const Books& books, Ending& ending) {
@@ -177,13 +194,18 @@ void Endings::on_decision(const RowBook& book, const Books& books, Ending& endin
     return violate("V7", book, "it decided another decree than a member before");
   const bool first = ending.decided.empty();
   ending.decided = words;
-  if (majority_rules_ && first && ending.chosen == 0 && !accepted_by_all_that_live(words, book, books))
+  const std::uint64_t ballot = book.now(book.layout.decided());
+  const bool revival = ballot > book.view->members.size();
+  if (revival && first && !accepted_by_all_that_go_on(words, ballot, book, books))
+    return violate("V28", book, "a view was revived, and some that were named had not accepted that");
+  if (majority_rules_ && !revival && first && ending.chosen == 0 && !accepted_by_all_that_live(words, book, books))
     return violate("V4", book, "it decided what no majority had accepted, nor all that live");
   if (first && by_testimony(book)) {
     report_.hit(Probe::decided_by_all_that_live);
     if (books.size() < book.view->members.size()) report_.hit(Probe::decided_without_a_row);
   }
-  if (majority_rules_ && ending.chosen != 0 && words != ending.ballots[ending.chosen].words) {
+  const bool chosen = ending.chosen != 0 && !revived_.contains(book.view->id);
+  if (majority_rules_ && chosen && words != ending.ballots[ending.chosen].words) {
     return violate("V7", book, "it decided another decree than a majority accepted");
   }
   const auto trim = trim_of(words, *book.view);

@@ -72,7 +72,12 @@ class Endings {
   [[nodiscard]] bool crashed(const View& view, Rank rank) const {
     return crashed_.contains(view.incarnations[rank.value()]);
   }
-  void forget() { endings_.clear(); }
+  /// Somebody had this view revived: few may end it.
+  void on_revival(ViewId view) { revived_.insert(view); }
+  void forget() {
+    endings_.clear();
+    revived_.clear();
+  }
 
  private:
   struct Ballot {
@@ -95,6 +100,8 @@ class Endings {
   [[nodiscard]] bool by_testimony(const RowBook& book) const;
   [[nodiscard]] bool accepted_by_all_that_live(const std::vector<std::uint64_t>& words, const RowBook& book,
                                                const Books& books) const;
+  [[nodiscard]] bool accepted_by_all_that_go_on(const std::vector<std::uint64_t>& words, std::uint64_t ballot,
+                                                const RowBook& book, const Books& books) const;
   void check_survivor(const RowBook& book, Ending& ending);
   void check_delivered(const RowBook& book, const Ending& ending);
   void violate(const char* invariant, const RowBook& book, const std::string& what);
@@ -103,6 +110,7 @@ class Endings {
   bool majority_rules_;
   std::map<ViewId, Ending> endings_;
   std::set<std::uint64_t> crashed_;  // incarnations
+  std::set<ViewId> revived_;
 };
 
 }  // namespace spindrift::sim

@@ -20,6 +20,7 @@ Fleet::Fleet(Plan plan)
     : plan_(std::move(plan)),
       schedule_(plan_.seed, Purpose::schedule),
       faults_(plan_.seed, Purpose::faults),
+      revivals_(plan_.seed, Purpose::revivals),
       network_(scheduler_, Random(plan_.seed, Purpose::fabric), plan_.fabric, report_, *this),
       history_(plan_, report_),
       objects_(plan_, history_, report_),
@@ -171,7 +172,8 @@ void Fleet::launch(Process& process) {
   options.table_bytes = plan_.table_bytes;
   options.stepper = smc::stepper_of(plan_.policy);
   options.suspect_after = Duration(plan_.suspect_after);
-  options.partition_safety = plan_.partition_safety;
+  if (plan_.waits) options.terms.on_loss = views::Mandate::OnLoss::wait;
+  if (!plan_.partition_safety) options.terms.rule = views::Mandate::Rule::all_left;
   if (process.index_ < plan_.nodes.size()) options.lagging_after = Duration(plan_.nodes[process.node_].lagging_after);
   SimFabric& endpoint = network_.endpoint(process.index_);
   if (auto listening = endpoint.listen({NodeId(process.node_), rosters_.endpoint_of(process.node_)}); !listening) {
@@ -312,6 +314,7 @@ void Fleet::after_step(Process& process) {
   check_stuck(process);
   rows_.after_step(process.index_);
   note_state(process);
+  if (plan_.waits) look_after(process);
 }
 
 // Which memory belongs to which view.

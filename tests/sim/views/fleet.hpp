@@ -158,6 +158,15 @@ class Fleet final : public Handler, public NetworkListener {
   void check_lag(const Process& process);
   void note_transfers(const Process& process);
 
+  // fleet_revivals.cpp
+  [[nodiscard]] std::vector<NodeId> left_of(const Process& process);
+  [[nodiscard]] bool may_have_gone_on(const View& view) const;
+  [[nodiscard]] bool sees_who_looks(const Process& process) const;
+  [[nodiscard]] bool revivable(const Process& process);
+  void revive(Process& process);
+  void look_after(Process& process);
+  [[nodiscard]] bool founds_beside_the_revived(const View& view) const;
+
   // fleet_liveness.cpp
   void heal_everything();
   void judge();
@@ -182,7 +191,7 @@ class Fleet final : public Handler, public NetworkListener {
   void check_memory();
   void leave_all();
   [[nodiscard]] std::string where();
-  [[nodiscard]] Ticks patience() const;
+  [[nodiscard]] Ticks patience() const { return 40 * plan_.suspect_after + 200'000'000; }
   [[nodiscard]] Ticks news_of_loss_takes() const;
 
   Plan plan_;
@@ -190,6 +199,7 @@ class Fleet final : public Handler, public NetworkListener {
   Scheduler scheduler_;
   Random schedule_;
   Random faults_;
+  Random revivals_;
   Network network_;
   History history_;
   Objects objects_;
@@ -206,6 +216,7 @@ class Fleet final : public Handler, public NetworkListener {
   Meddler meddler_;
   std::vector<Delivery> tampered_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> at_crash_;  ///< by node
+  std::map<ViewId, std::vector<NodeId>> named_;  ///< by view that was revived: who was told last to go on
   Ticks cause_at_ = 0;  ///< when something happened last that may let somebody deliver; heartbeats do not
   Ticks unheard_until_ = 0;  ///< peers have heard of the last death in a step, whose stores they may see without a bell
   bool calm_ = false;                                             ///< no more faults, everybody is quick

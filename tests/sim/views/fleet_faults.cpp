@@ -18,7 +18,7 @@ bool Fleet::is_decided(const View& view) const {
   const auto knows = [&](const std::unique_ptr<views::Epoch>& epoch) {
     if (epoch == nullptr) return false;  // its process died when it gave that back
     const views::ViewChange& change = epoch->change();
-    return epoch->id().value() + 1 == view.id.value() && change.state() == views::ViewChange::State::decided &&
+    return views::is_right_behind(epoch->id(), view.id) && change.state() == views::ViewChange::State::decided &&
            std::ranges::equal(epoch->next(change.decree()).members, view.incarnations, {}, &views::Join::incarnation);
   };
   return std::ranges::any_of(processes_, [&](const auto& each) {
@@ -299,7 +299,6 @@ void Fleet::note_view(Process& process, const views::NewView& news) {
     if (runs_before > 1 && process.newest_epoch_) report_.hit(Probe::rejoined);
   }
   if (!process.newest_epoch_) return;
-  // Decided by whom: the lowest ballot is rank 0's.
   const auto& epochs = process.member_->epochs();
   if (epochs.size() < 2) return;
   const RowBook* const book = rows_.book(epochs[epochs.size() - 2]->id(), process.index_);
@@ -308,9 +307,10 @@ void Fleet::note_view(Process& process, const views::NewView& news) {
   if (ballot > 1) report_.hit(Probe::decided_by_a_later_leader);
   if (ballot > 0) {
     const View& before = *history_.view(epochs[epochs.size() - 2]->id());
-    const auto leader = history_.process_of(before.incarnations[ballot - 1]);
+    const auto rank = static_cast<std::uint32_t>((ballot - 1) % before.members.size());  // also of a revival
+    const auto leader = history_.process_of(before.incarnations[rank]);
     if (leader && *leader != process.index_ &&
-        (!processes_[*leader]->running_ || Rows::suspected(*book).contains(Rank(static_cast<std::uint32_t>(ballot - 1))))) {
+        (!processes_[*leader]->running_ || Rows::suspected(*book).contains(Rank(rank)))) {
       report_.hit(Probe::decided_by_another_than_its_leader);
     }
   }
@@ -355,7 +355,7 @@ void Fleet::check_majority(const Process& process) {
     if (most_found_another(view)) return;
   }
   // A slow process may come into a view when the others have gone on without it: V6 has asked them why.
-  const View* const next = history_.view(ViewId(view.id.value() + 1));
+  const View* const next = history_.behind(view.id);
   if (next != nullptr && std::find(next->incarnations.begin(), next->incarnations.end(), process.incarnation_) ==
                              next->incarnations.end()) {
     return;

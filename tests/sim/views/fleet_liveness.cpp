@@ -7,8 +7,6 @@ namespace spindrift::sim {
 
 using views::MemberState;
 
-Ticks Fleet::patience() const { return 40 * plan_.suspect_after + 200'000'000; }
-
 void Fleet::heal_everything() {
   calm_ = true;
   cause_at_ = scheduler_.now();
@@ -51,11 +49,11 @@ std::vector<std::uint32_t> Fleet::core() {
 
 bool Fleet::group_lives() { return !core().empty(); }
 
-// L1: nobody gives up who can see how its view ended.
+// L1: nobody gives up who can see how its view ended. What comes later it need not see.
 void Fleet::check_stuck(const Process& process) {
   const views::Epoch* const epoch = process.member_->epoch();
   if (epoch == nullptr || epoch->change().state() != views::ViewChange::State::stuck) return;
-  if (process.state_ == MemberState::failed) return;  // what comes later it need not see
+  if (process.state_ == MemberState::failed) return;
   const sst::Table& table = epoch->table();
   for (std::uint32_t i = 0; i < epoch->view().members.size(); ++i) {
     if (Rank(i) == epoch->self() || epoch->change().suspected().contains(Rank(i)) || !table.attached(Rank(i))) continue;
@@ -109,7 +107,7 @@ void Fleet::check_prompt(const Process& process, Ticks since) {
 // A founder goes into its view before the others hear of it. Until they do, they may promise themselves to another one, for
 // a majority of them remembers that founding: then the first one's view has no majority any more, and none follows it.
 bool Fleet::most_found_another(const View& founded) const {
-  if (history_.view(ViewId(founded.id.value() + 1)) != nullptr) return false;
+  if (history_.behind(founded.id) != nullptr) return false;
   const auto elsewhere = std::count_if(founded.incarnations.begin(), founded.incarnations.end(), [&](std::uint64_t each) {
     const auto now = history_.view_of(*history_.process_of(each));
     return now && *now > founded.id;
@@ -152,7 +150,7 @@ std::optional<Fleet::Unsettled> Fleet::unsettled_looking(const Process& process)
   return std::nullopt;
 }
 
-// L1, L6, V5, V18: everybody is in the newest view, or has ended, or waits for a group that does not exist.
+// L1, L6, V5, V18, V29: everybody is in the newest view, or has ended, or waits for what does not exist.
 std::optional<Fleet::Unsettled> Fleet::unsettled() {
   const std::vector<std::uint32_t> members = core();
   const View* const newest = history_.newest_view();
@@ -170,15 +168,16 @@ std::optional<Fleet::Unsettled> Fleet::unsettled() {
       case MemberState::looking:
         if (const auto found = unsettled_looking(*process)) return found;
         break;
+      case MemberState::stranded:
+        if (!revivable(*process) && members.empty()) break;
+        return Unsettled{"V29", name + " waits, and is to be revived, or the group goes on without it"};
       case MemberState::installing:
       case MemberState::changing:
       case MemberState::concluding:
       case MemberState::departing:
         if (waits_for_the_dead(*process) || waits_for_the_misplaced(*process)) break;
         return Unsettled{.what = name + " is " + std::string(views::to_string(process->state_))};
-      case MemberState::idle:
-      case MemberState::left:
-      case MemberState::failed: break;
+      default: break;  // it has ended
     }
   }
   if (members.empty()) return std::nullopt;

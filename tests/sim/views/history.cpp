@@ -197,7 +197,7 @@ void History::begin_without_state(std::uint32_t index, std::uint32_t subgroup, c
     return violate("J1", index, "begins subgroup " + std::to_string(subgroup) + " without a state, though others have one");
   }
   // A process that was there hears of it if anybody of the view before had one.
-  const View* const before = this->view(ViewId(view.id.value() - 1));
+  const View* const before = right_before(view.id);
   if (before != nullptr && *processes_[index].first_view != view.id && !subgroup_at(*before, subgroup).members.empty()) {
     for (const std::uint64_t incarnation : before->incarnations) {
       if (!participant(*process_of(incarnation), subgroup).log) continue;
@@ -223,7 +223,8 @@ void History::note_boundary(std::uint32_t index, std::uint32_t subgroup, ViewId 
   if (known == log->boundaries.end()) {
     log->boundaries[id] = here.position;
     check_leavers(*log, id);
-    const auto reached = is_first(id) ? log->reached.end() : log->reached.find(ViewId(id.value() - 1));
+    const View* const before = is_first(id) ? nullptr : right_before(id);
+    const auto reached = before == nullptr ? log->reached.end() : log->reached.find(before->id);
     if (reached != log->reached.end() && reached->second > here.position) {
       violate("M5", index,
               "went to view " + std::to_string(id.value()) + " with " + std::to_string(here.position) +
@@ -242,7 +243,8 @@ void History::note_reach(std::uint32_t index, Participant& here) {
   const ViewId id = *processes_[index].view;
   std::uint64_t& reached = log.reached[id];
   reached = std::max(reached, here.position);
-  const auto next = log.boundaries.find(ViewId(id.value() + 1));
+  const View* const behind = this->behind(id);
+  const auto next = behind == nullptr ? log.boundaries.end() : log.boundaries.find(behind->id);
   if (next != log.boundaries.end() && here.position > next->second) {
     violate("M5", index, "delivered in view " + std::to_string(id.value()) + " what those who went on did not");
   }

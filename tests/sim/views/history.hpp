@@ -129,6 +129,10 @@ class History {
   [[nodiscard]] bool is_first(ViewId id) const { return id == ViewId(0) || founded_.contains(id); }
   [[nodiscard]] std::optional<ViewId> view_of(std::uint32_t process) const { return processes_[process].view; }
   [[nodiscard]] const View* view(ViewId id) const;
+  /// The one that it follows from, or would: ids have gaps where a view was revived. Null: there is none.
+  [[nodiscard]] const View* right_before(ViewId id) const;
+  /// The first that follows from that one. Null: there is none.
+  [[nodiscard]] const View* behind(ViewId id) const;
   [[nodiscard]] const View* newest_view() const { return views_.empty() ? nullptr : &views_.rbegin()->second; }
   /// It was in the view before that one.
   [[nodiscard]] bool was_there_before(std::uint32_t process, const View& view) const;

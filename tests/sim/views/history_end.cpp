@@ -50,8 +50,8 @@ void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<
   if (!payload_matches(state.subspan(sizeof head), filling_of(head, bytes))) {
     return violate("J1", index, "a state's bytes are not those that were saved");
   }
-  // J3: with the view ended the transfer.
-  if (head.view != processes_[index].view->value())
+  // J3: with the view ended the transfer. Its source did not know yet of which revival the next one would come.
+  if (static_cast<std::uint32_t>(head.view) != static_cast<std::uint32_t>(processes_[index].view->value()))
     return violate("J3", index, "a state that was saved for another view arrived");
   report_.hit(Probe::state_loaded);
   if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) return;
@@ -81,7 +81,7 @@ void History::check_untouched(std::uint32_t index, std::uint32_t subgroup, const
 // before hears of every failure.
 void History::check_loss(std::uint32_t index, std::uint32_t subgroup, const views::NewView& news) {
   if (*processes_[index].first_view == news.view.id || !news.failed.empty()) return;
-  const View* const before = view(ViewId(news.view.id.value() - 1));
+  const View* const before = right_before(news.view.id);
   if (before == nullptr) return;
   for (const NodeId node : subgroup_at(*before, subgroup).members) {
     const auto stays = news.view.rank_of(node);

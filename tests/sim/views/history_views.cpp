@@ -75,7 +75,7 @@ void History::check_view(std::uint32_t index, const View& view) {
   if (!rank || view.incarnations.size() != view.members.size() || view.incarnations[rank->value()] != process.incarnation) {
     return violate("V1", index, "installed " + name_of(view) + " without itself");
   }
-  if (process.view && view.id.value() != process.view->value() + 1) {
+  if (process.view && !views::is_right_behind(*process.view, view.id)) {
     violate("V2", index, "went from view " + std::to_string(process.view->value()) + " to " + name_of(view));
   }
   if (process.ended) violate("V5", index, "installed a view after its end");
@@ -146,7 +146,20 @@ void History::check_founders_linked(const View& first) {
 }
 
 const View* History::before_of(const View& view) const {
-  return is_first(view.id) ? nullptr : this->view(ViewId(view.id.value() - 1));
+  return is_first(view.id) ? nullptr : right_before(view.id);
+}
+
+const View* History::right_before(ViewId id) const {
+  for (auto at = views_.lower_bound(id); at != views_.begin();) {
+    if (views::is_right_behind((--at)->first, id)) return &at->second;
+  }
+  return nullptr;
+}
+
+const View* History::behind(ViewId id) const {
+  const auto next = std::find_if(views_.upper_bound(id), views_.end(),
+                                 [id](const auto& each) { return views::is_right_behind(id, each.first); });
+  return next == views_.end() ? nullptr : &next->second;
 }
 
 bool History::was_there_before(std::uint32_t index, const View& view) const {

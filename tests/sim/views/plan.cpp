@@ -416,6 +416,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_added(seed, plan);
   draw_ring_files(seed, plan);
   draw_releases(seed, plan);
+  draw_revivals(seed, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }

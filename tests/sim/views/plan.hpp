@@ -148,6 +148,7 @@ struct Plan {
   bool partition_safety = true;
   std::uint32_t broken_links = 0;  ///< if not 0, nothing else happens to members, but for sleeps that are hardly noticed
   bool deaths = false;  ///< nothing happens but that processes of one host die, one after another, up to the last but one
+  bool waits = false;   ///< who has lost the majority waits, and is revived; all nodes begin with a release that can
   bool storm = false;  ///< so impatient that live members are suspected: nothing is promised but safety
   smc::Ablation policy;
   FabricOptions fabric;
@@ -182,6 +183,8 @@ void draw_added(std::uint64_t seed, Plan& plan);
 void draw_ring_files(std::uint64_t seed, Plan& plan);
 /// Other releases, in some plans, and nodes that are restarted with them.
 void draw_releases(std::uint64_t seed, Plan& plan);
+/// Members that wait for a revival, in some plans.
+void draw_revivals(std::uint64_t seed, Plan& plan);
 /// Which nodes are in which subgroup of the layout.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 

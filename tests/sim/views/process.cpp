@@ -180,11 +180,12 @@ void Process::on_view(const views::NewView& news) {
   fleet_.upcall(*this);
   View view = news.view;
   if (fleet_.view_tamper_) fleet_.view_tamper_(fleet_, index_, view);
-  if (fleet_.founds_beside_strangers(view)) return fleet_.report_.end_unjudged();
+  if (fleet_.founds_beside_strangers(view) || fleet_.founds_beside_the_revived(view))
+    return fleet_.report_.end_unjudged();
   std::vector<bool> loading;
   for (std::uint32_t s = 0; s < accepting_.size(); ++s) loading.push_back(member_->deliveries().loading(SubgroupId(s)));
   const std::uint32_t generation = fleet_.history_.generation();
-  const View* const before = view.id.value() > 0 ? fleet_.history_.view(ViewId(view.id.value() - 1)) : nullptr;
+  const View* const before = fleet_.history_.right_before(view.id);
   const bool first = fleet_.history_.view(view.id) == nullptr;
   fleet_.history_.on_view(index_, {view, news.joined, news.left, news.failed, news.state_lost}, loading);
   if (fleet_.history_.generation() != generation) fleet_.rows_.forget();
@@ -193,7 +194,8 @@ void Process::on_view(const views::NewView& news) {
   const bool decided = before != nullptr && !fleet_.history_.is_first(view.id);
   fleet_.ring_files_.on_view(index_, view, decided ? before : nullptr);
   fleet_.releases_.on_view(index_, view, decided ? before : nullptr);
-  if (first && decided && fleet_.plan_.partition_safety && !fleet_.report_.failed())
+  const bool revived = decided && views::era_of(view.id) > views::era_of(before->id);
+  if (first && decided && !revived && fleet_.plan_.partition_safety && !fleet_.report_.failed())
     fleet_.rows_.check_quorum(*before);
   fleet_.note_view(*this, news);
   std::vector<std::uint32_t> members;

@@ -23,7 +23,9 @@ class Releases {
   using ProcessOf = std::function<std::optional<std::uint32_t>(std::uint64_t incarnation)>;
 
   Releases(const Plan& plan, Report& report, ProcessOf process_of)
-      : report_(report), process_of_(std::move(process_of)), installed_(plan.nodes.size(), first_release) {}
+      : report_(report),
+        process_of_(std::move(process_of)),
+        installed_(plan.nodes.size(), plan.waits ? reviving_release : first_release) {}
 
   /// The node has another release from now on: its later processes are of it.
   void install(std::uint32_t node, views::Versions release) { installed_[node] = release; }
@@ -37,6 +39,7 @@ class Releases {
   [[nodiscard]] bool unspoken(std::uint32_t process, const View* newest) const;
 
   static constexpr views::Versions first_release{17, 17};
+  static constexpr views::Versions reviving_release{17, views::revivals_since};
 
  private:
   [[nodiscard]] std::optional<views::Versions> of(std::uint64_t incarnation) const;

@@ -26,6 +26,7 @@ class Rows {
   enum class LargePost : std::uint8_t { own, handed_on };
   explicit Rows(Report& report, bool majority_rules = true) : report_(report), endings_(report, majority_rules) {}
 
+  void on_revival(ViewId view) { endings_.on_revival(view); }
   void on_row(std::uint32_t process, Rank rank, const View& view, const std::byte* memory);
   /// `process` has a mirror of somebody's row there.
   void on_mirror(const std::byte* memory, ViewId view, std::uint32_t process);

@@ -123,6 +123,8 @@ class Player {
       if (!present || words.size() > 2) plan_.founders = nodes_of(word(words, present ? 2 : 1));
     } else if (words[0] == "suspect") {
       plan_.suspect_after = word(words, 1) == "never" ? 0 : ticks_of(words[1]);
+    } else if (words[0] == "waits") {
+      plan_.waits = true;
     } else if (words[0] == "lost") {
       plan_.fabric.lost_ns_max = ticks_of(word(words, 1));
     } else if (words[0] == "messages") {

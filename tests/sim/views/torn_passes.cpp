@@ -55,7 +55,7 @@ class Actor final : public views::Counts {
         known_(layout_.bytes()),
         table_(view, view.members[rank], row_),
         rosters_(view, table_.self()),
-        change_(view, loaded, table_, *this, rosters_, true, newcomers) {
+        change_(view, loaded, table_, *this, rosters_, {}, newcomers) {
     for (std::uint32_t i = 0; i < view.members.size(); ++i) {
       copies_.emplace_back(sst::RowLayout(view, view.members[i]).bytes());
       if (i != rank) table_.attach_mapped(Rank(i), copies_.back());

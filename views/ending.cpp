@@ -1,0 +1,71 @@
+// Ends of members in words.
+#include <spindrift/views/ending.hpp>
+
+#include <chrono>
+
+namespace spindrift::views {
+
+Error removed_error(const Epoch& present, const std::string& by_whom) {
+  return Error(ErrorKind::removed,
+               "the others removed this node from the group for view " + std::to_string(present.id().value() + 1) + by_whom)
+      .fix("start it again: it joins as a new incarnation");
+}
+
+std::string own_accusations(const Epoch& present) {
+  std::string text;
+  for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
+    if (suspicion.by != present.self() || suspicion.turned_away) continue;
+    text += (text.empty() ? "; it had itself accused node " : ", node ") +
+            std::to_string(present.view().members[suspicion.rank.value()].value()) + " (" + suspicion.reason + ")";
+  }
+  return text;
+}
+
+Removal removal_of(NodeId node, Rank rank, const Epoch& old) {
+  const ViewChange::Suspicion* const why = suspicion_of(old.change(), rank);
+  if (why == nullptr) return {node, "another member suspected it", std::nullopt};
+  return {node, why->reason, old.view().members[why->by.value()]};
+}
+
+Error lagging_error(const Deliveries::Lag& lag, const Epoch& present) {
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(lag.waited).count();
+  return Error(ErrorKind::lagging, "this member ends because it lags: a message of subgroup " +
+                                       present.view().subgroup(lag.subgroup).name + " has waited for its handler for " +
+                                       std::to_string(waited) + " ms")
+      .fix("let the handler return sooner or do its work elsewhere, raise [SPINDRIFT] lagging_after_ms, or let everybody "
+           "wait with lagging_member = wait; then start this node again");
+}
+
+// The word of this member's leader, or of many members, is the group's; that of few may be theirs alone.
+Error lost_majority(const Epoch& present) {
+  std::string gone;
+  std::size_t turned_away = 0;
+  RankSet before;
+  bool by_leader = false;
+  for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
+    turned_away += suspicion.turned_away ? 1 : 0;
+    by_leader |= suspicion.turned_away && before.includes(RankSet::first(suspicion.rank.value()));
+    before.add(suspicion.rank);
+    gone += (gone.empty() ? "node " : ", node ") + std::to_string(present.view().members[suspicion.rank.value()].value()) +
+            " (" + suspicion.reason + ")";
+  }
+  if (by_leader || 2 * turned_away >= present.change().suspicions().size()) return removed_error(present, ": " + gone);
+  return Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": of its " +
+                                           std::to_string(present.view().members.size()) + " members are gone " + gone)
+      .fix("the rest may go on elsewhere: see to the others or the network, and start this node again");
+}
+
+std::string last_words(const Error& failure) {
+  return failure.kind() == ErrorKind::no_majority ? "it has lost the majority of its view" : failure.to_string();
+}
+
+std::optional<Error> overtaken(Epoch& present, bool waits, const LinkOvertaken& heard) {
+  const bool revived = era_of(heard.view) > era_of(present.id()) && !present.change().mandate().is_revival();
+  if (!revived && !(waits && heard.apart)) return std::nullopt;
+  return Error(ErrorKind::removed, "node " + std::to_string(heard.by.node.value()) + " is in view " +
+                                       std::to_string(heard.view.value()) + (revived ? ": the group was revived" : "") +
+                                       ": it goes on without this node")
+      .fix("start it again: it joins as a new incarnation");
+}
+
+}  // namespace spindrift::views

@@ -1,0 +1,30 @@
+// Why a member ends, or is removed, in words for people. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/views/deliveries.hpp>
+#include <spindrift/views/epoch.hpp>
+#include <spindrift/views/links.hpp>
+#include <spindrift/views/new_view.hpp>
+
+namespace spindrift::views {
+
+/// The others go on without this member, which they removed. `by_whom`: what to say behind that.
+[[nodiscard]] Error removed_error(const Epoch& present, const std::string& by_whom);
+/// The findings of a member that is removed: those on the other side of what broke.
+[[nodiscard]] std::string own_accusations(const Epoch& present);
+/// Why the present view goes on without that member.
+[[nodiscard]] Removal removal_of(NodeId node, Rank rank, const Epoch& old);
+[[nodiscard]] Error lagging_error(const Deliveries::Lag& lag, const Epoch& present);
+/// This member has lost the majority of its view, or was removed by it, as far as it can tell.
+[[nodiscard]] Error lost_majority(const Epoch& present);
+/// The words for the others, which know better than this member what became of those that it misses.
+[[nodiscard]] std::string last_words(const Error& failure);
+/// Why this member cannot go on, if what it heard of a later view says so. `waits`: it is stranded. One that takes part in a
+/// revival itself may still be behind those that do, too.
+[[nodiscard]] std::optional<Error> overtaken(Epoch& present, bool waits, const LinkOvertaken& heard);
+
+}  // namespace spindrift::views

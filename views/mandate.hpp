@@ -1,0 +1,103 @@
+// The members that have to agree on the end of a view, and under which ballots: a majority; or, where that is lost, those
+// whom the people that run the group have named to go on.
+//
+// The invariant to remember: ballots of a revival are above all of a majority, and those of a later attempt above those of
+// an earlier one; so a decree is accepted either by a majority or under a revival, never by some for this and some for that.
+//
+// A value; pure. (docs/protocol.md, "Revival")
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/views/rank_set.hpp>
+
+namespace spindrift::views {
+
+/// Most attempts to revive one view.
+inline constexpr std::uint64_t revivals_max = std::uint64_t{1} << 16U;
+
+/// The word of those who run the group, about a view that has lost its majority: these members go on, the rest is given up.
+struct Revival {
+  std::uint64_t attempt = 0;  ///< from 1 to `revivals_max`; grows within the view
+  RankSet members{};          ///< at least one
+  bool operator==(const Revival&) const noexcept = default;
+};
+
+/// The id of the view that follows, by this decree's ballot if it was decided under a revival, and 0 otherwise. No two views
+/// that follow from one have the same, whoever made them; the one of a later attempt has the higher.
+[[nodiscard]] constexpr ViewId id_behind(ViewId view, std::uint64_t revival) noexcept {
+  return ViewId(view.value() + 1 + (revival << 32U));
+}
+/// Grows with each revival, and is the same for all views until the next one.
+[[nodiscard]] constexpr std::uint64_t era_of(ViewId view) noexcept { return view.value() >> 32U; }
+/// The second view may follow the first at once. The one before view 0 is the highest of all.
+[[nodiscard]] constexpr bool is_right_behind(ViewId view, ViewId next) noexcept {
+  const ViewId without_revival = id_behind(view, 0);
+  const auto place = [](ViewId id) { return static_cast<std::uint32_t>(id.value()); };
+  return place(without_revival) == place(next) && era_of(without_revival) <= era_of(next);
+}
+
+class Mandate {
+ public:
+  /// The end of a member whose view has lost its majority, or none.
+  enum class OnLoss : std::uint8_t {
+    end,   ///< it ends
+    wait,  ///< it keeps what it has, and waits for a revival
+  };
+  /// The members that agree, as long as there is no revival.
+  enum class Rule : std::uint8_t {
+    majority,  ///< more than half of the view
+    all_left,  ///< all that are left, however few
+  };
+
+  struct Terms {
+    Rule rule = Rule::majority;
+    OnLoss on_loss = OnLoss::end;
+  };
+
+  Mandate(std::size_t members, const Terms& terms) : all_(RankSet::first(members)), terms_(terms) {}
+
+  [[nodiscard]] const Terms& terms() const noexcept { return terms_; }
+  /// Those who run the group said so. Of several that one counts which has the latest attempt.
+  void hear(const Revival& revival) {
+    if (!heard_ || heard_->attempt < revival.attempt) heard_ = revival;
+  }
+  /// The latest word that has not been taken up; null: there is none.
+  [[nodiscard]] const Revival* untaken() const noexcept {
+    return heard_ && (!taken_ || taken_->attempt < heard_->attempt) ? &*heard_ : nullptr;
+  }
+  void take_up() { taken_ = heard_; }
+  void reject() { heard_ = taken_; }
+  /// A revival was taken up.
+  [[nodiscard]] bool is_revival() const noexcept { return taken_.has_value(); }
+  /// For whoever is told to revive the view now.
+  [[nodiscard]] std::uint64_t next_attempt() const noexcept { return heard_ ? heard_->attempt + 1 : 1; }
+  /// Those that the reader trusts can end the view, as far as their number goes, or who they are.
+  [[nodiscard]] bool suffices(const RankSet& suspected) const noexcept {
+    const RankSet trusted = all_.without(suspected);
+    return taken_ ? trusted == taken_->members : trusted.count() >= quorum(suspected);
+  }
+  /// Members that have to accept.
+  [[nodiscard]] std::uint64_t quorum(const RankSet& suspected) const noexcept {
+    if (taken_) return taken_->members.count();
+    return terms_.rule == Rule::majority ? all_.count() / 2 + 1 : all_.without(suspected).count();
+  }
+  /// Under which that member leads. Not 0.
+  [[nodiscard]] std::uint64_t ballot_of(Rank leader) const noexcept {
+    return (taken_ ? taken_->attempt * all_.count() : 0) + leader.value() + 1;
+  }
+  /// The value of `Decree::revival` in a decree that was accepted under this ballot.
+  [[nodiscard]] std::uint64_t revival_of(std::uint64_t ballot) const noexcept { return ballot > all_.count() ? ballot : 0; }
+  /// The highest that there can be in this view.
+  [[nodiscard]] std::uint64_t highest_ballot() const noexcept { return (revivals_max + 1) * all_.count(); }
+
+ private:
+  RankSet all_;
+  Terms terms_;
+  std::optional<Revival> heard_;
+  std::optional<Revival> taken_;
+};
+
+}  // namespace spindrift::views

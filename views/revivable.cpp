@@ -1,0 +1,52 @@
+// Checks the word of those who run the group.
+#include <spindrift/views/revivable.hpp>
+
+#include <string>
+
+#include <spindrift/views/versions.hpp>
+
+namespace spindrift::views {
+namespace {
+
+std::string nodes_in(const View& view, const RankSet& ranks) {
+  std::string nodes;
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    if (ranks.contains(Rank(i))) nodes += (nodes.empty() ? "" : ",") + std::to_string(view.members[i].value());
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Result<RankSet> named_to_go_on(const Revivable& about, Rank self, std::span<const NodeId> members, bool force) {
+  const View& view = about.view;
+  const RankSet all = RankSet::first(view.members.size());
+  const RankSet here = all.without(about.suspected);
+  const std::string way = "name those that are left: --members " + nodes_in(view, here);
+  if (view.roster.version < revivals_since) {
+    return Error(ErrorKind::unsupported, "the group speaks version " + std::to_string(view.roster.version) +
+                                             " of the protocol, whose members revive no view")
+        .fix("end what is left of it, start all with this release, and they found it anew");
+  }
+  RankSet named;
+  for (const NodeId node : members) {
+    const auto rank = view.rank_of(node);
+    const std::string who = "node " + std::to_string(node.value());
+    if (!rank) return Error(ErrorKind::bad_argument, who + " is no member of the view that is lost").fix(way);
+    if (named.contains(*rank)) return Error(ErrorKind::bad_argument, who + " is named twice").fix(way);
+    if (about.suspected.contains(*rank))
+      return Error(ErrorKind::bad_argument, who + " is named, and this member has parted from it").fix(way);
+    named.add(*rank);
+  }
+  if (!named.contains(self)) {
+    const std::string who = "node " + std::to_string(view.members[self.value()].value());
+    return Error(ErrorKind::bad_argument, who + " is asked, and is not named itself").fix(way);
+  }
+  const RankSet rest = all.without(named).without(about.over);
+  if (force || 2 * rest.count() <= view.members.size()) return named;
+  return Error(ErrorKind::refused, "nodes " + nodes_in(view, rest) + " may live: they would be a majority of the " +
+                                       std::to_string(view.members.size()) + " members, and may have gone on")
+      .fix("see to them first. If they have ended, or must not go on, and cannot be reached: --force");
+}
+
+}  // namespace spindrift::views

@@ -1,0 +1,25 @@
+// Whether members that have lost the majority of their view may be told to go on without the rest. Pure.
+// (docs/protocol.md, "Revival")
+#pragma once
+
+#include <span>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/views/rank_set.hpp>
+
+namespace spindrift::views {
+
+/// The knowledge of the member that is told.
+struct Revivable {
+  const View& view;
+  RankSet suspected{};  ///< with them it cannot go on: it has parted from them
+  RankSet over{};       ///< their processes have ended for certain
+};
+
+/// The ranks of those members. `force`: also if the rest may be a majority that has gone on elsewhere.
+/// Errors: bad_argument (none, twice, no member, this one is not named, or one that it has parted from is); refused (the
+/// rest may be a majority); unsupported (a view of this version cannot be revived).
+[[nodiscard]] Result<RankSet> named_to_go_on(const Revivable& about, Rank self, std::span<const NodeId> members, bool force);
+
+}  // namespace spindrift::views
