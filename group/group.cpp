@@ -81,9 +81,14 @@ Shards Group::shards(std::string_view name) { return Shards(*core_, name); }
 std::vector<std::string> Group::subgroup_names() const { return core_->channels().names(); }
 NodeId Group::self() const noexcept { return core_->self(); }
 View Group::view() const { return core_->state().view(); }
+View Group::revive(const std::vector<NodeId>& members, bool force, std::optional<Duration> limit) {
+  static_cast<void>(value_or_throw(core_->change_roster({{}, {}, group::Revive{members, force}}, limit)));
+  return view();
+}
+
 Roster Group::change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit) {
   core_->state().check_open();
-  return value_or_throw(core_->change_roster(changes, limit));
+  return value_or_throw(core_->change_roster({changes}, limit));
 }
 Subgroup& Group::create_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit) {
   static_cast<void>(change_roster({{.kind = RosterChange::Kind::create, .subgroup = subgroup}}, limit));

@@ -282,6 +282,16 @@ class Group {
   /// refused afterwards: `refused`. Throws as change_roster; bad_argument also where none is named so, or the layout has
   /// it.
   void drop_subgroup(std::string_view name, std::optional<Duration> limit = {});
+  /// Revives a view that has lost its majority, where this member waits for that ([SPINDRIFT] majority_lost): the members
+  /// that are named, this one among them, go on without the rest, with their state. All of them must wait so and have a
+  /// connection with each other; they are told by this one. The next view has them alone, and a process of a node that was
+  /// given up is taken in as a newcomer. What the rest has agreed on without them is lost; one of the rest that still runs
+  /// ends when it hears of this, and must not be started out of sight before. `force`: also if the rest may be a majority,
+  /// which may have gone on. Returns the view that came of it, or a later one; without `limit` it waits as long as it takes.
+  /// Throws bad_argument (none is named, one twice, one that is no member, one from which this member has parted,
+  /// not this one; called from a handler), refused (this member has not lost the majority; or the rest may be a majority),
+  /// unsupported (members of an earlier release are in the view), timed_out, and what ended this member otherwise.
+  View revive(const std::vector<NodeId>& members, bool force = false, std::optional<Duration> limit = {});
   [[nodiscard]] std::vector<CounterValue> counters() const;  ///< any thread
 
   /// Private messages of up to so many bytes, each counted with 264 more, may be on their way to one member before it has

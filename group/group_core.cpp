@@ -194,7 +194,8 @@ views::Member::Step GroupCore::step() {
         std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
                   reports_->sends.look(*member_, channels_, now), reports_->lags.look(*member_, now)});
     reports_->joining.look(*member_, options_.on_waiting, options_.on_last_view_awaited);
-    status_->on_waits({reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {}});
+    status_->on_waits({reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {},
+                       group::words_of_loss(*member_)});
     done.wake_at = std::min(done.wake_at, status_->look(now));
     return done;
   } catch (const std::bad_alloc&) {
@@ -215,6 +216,7 @@ bool GroupCore::take_from_application() {
   const bool written =
       attached_.tables.any() && member_->epoch() != nullptr && attached_.tables.write(member_->epoch()->table());
   if (attached_.rosters.any() && member_->epoch() != nullptr) member_->change_roster(attached_.rosters.take());
+  if (attached_.revivals.any() && member_->epoch() != nullptr) attached_.revivals.take(*member_);
   if (!private_post_.any()) return written;
   const group::PrivatePost::Posted posted = private_post_.post();
   for (const auto& message : posted.to_self) on_private(self(), message);
@@ -264,7 +266,10 @@ void GroupCore::publish_state() {
   if (state == published_) return;
   published_ = state;
   // All members have the view: what was wanted of the roster is told now.
-  if (state == MemberState::active) attached_.rosters.on_active();
+  if (state == MemberState::active) {
+    attached_.rosters.on_active();
+    attached_.revivals.on_active(member_->epoch()->view());
+  }
   const std::optional<Error>& failure = state == MemberState::left ? attached_.replicas.refusal() : member_->failure();
   std::optional<group::MemberStatus::End> end;
   if (state == MemberState::left) end = {{"left", {}, wall_clock_ms()}};
@@ -283,6 +288,7 @@ void GroupCore::publish_state() {
     attached_.tables.on_end(why);
     attached_.tell_askers(config_->group_name(), why);
     attached_.rosters.on_end(why, roster_left_with(*member_));
+    attached_.revivals.on_end(why);
   }
   if (handler) handler(*failure);
 }
@@ -395,16 +401,21 @@ ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers h
                                              [this](NodeId node, const std::string& what) { accuse(node, what); });
 }
 
-Result<Roster> GroupCore::change_roster(std::vector<RosterChange> changes, std::optional<Duration> limit) {
-  refuse_handlers(*handler_threads(), "change_roster");
-  for (RosterChange& change : changes) {
+Result<Roster> GroupCore::change_roster(group::RosterCall call, std::optional<Duration> limit) {
+  refuse_handlers(*handler_threads(), call.revive ? "revive" : "change_roster");
+  const auto wake = [this] { environment_.fabric->wake(); };
+  if (call.revive) {
+    SPINDRIFT_TRY_ASSIGN(const View revived, attached_.revivals.revive(*std::move(call.revive), limit, wake));
+    return revived.roster;
+  }
+  for (RosterChange& change : call.changes) {
     SPINDRIFT_TRY(check_address(change, config_->fabric()));
     if (change.kind == RosterChange::Kind::create) SPINDRIFT_TRY(group::complete(change.subgroup, *config_));
     if (change.kind == RosterChange::Kind::change)
       SPINDRIFT_TRY(group::complete_change(change, environment_.state.view()));
   }
-  SPINDRIFT_TRY(group::check_drops(changes, environment_.state.view()));
-  return attached_.rosters.change(changes, limit, [this] { environment_.fabric->wake(); });
+  SPINDRIFT_TRY(group::check_drops(call.changes, environment_.state.view()));
+  return attached_.rosters.change(call.changes, limit, wake);
 }
 
 void GroupCore::leave() {

@@ -29,6 +29,7 @@
 #include <spindrift/group/private_post.hpp>
 #include <spindrift/group/probe.hpp>
 #include <spindrift/group/replicas.hpp>
+#include <spindrift/group/revive_calls.hpp>
 #include <spindrift/group/roster_calls.hpp>
 #include <spindrift/group/roster_service.hpp>
 #include <spindrift/group/send_waits.hpp>
@@ -67,6 +68,7 @@ struct Attachments {
   Replicas replicas;
   Tables tables;
   RosterCalls rosters{};
+  ReviveCalls revivals{};
   /// The roster for whoever asks at this node's address, or why there is none.
   std::shared_ptr<fabric::tcp::DiscoveryAnswer> discovery = std::make_shared<fabric::tcp::DiscoveryAnswer>();
   std::optional<RosterService> roster_service{};
@@ -104,7 +106,8 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] ObjectChannel& attach_objects(std::string_view subgroup, ObjectHandlers handlers);
   /// Any thread that runs no handlers; without changes, the present roster. What a subgroup that is to be created leaves
   /// open is filled in.
-  [[nodiscard]] Result<Roster> change_roster(std::vector<RosterChange> changes, std::optional<Duration> limit);
+  /// A call that revives a view returns the roster of the one that came of it. The call's own patience does not matter.
+  [[nodiscard]] Result<Roster> change_roster(group::RosterCall call, std::optional<Duration> limit);
   /// The poller, also in a handler: it sent bytes that no correct member sends.
   void accuse(NodeId node, const std::string& what);
   void leave();

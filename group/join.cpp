@@ -197,7 +197,7 @@ void GroupCore::join(const group::Probe& probe) {
   poller_ = value_or_throw(start_thread([this] { poll(); }));
   await_view(opened.credentials.get(), limit);
   attached_.roster_service.emplace(self(), *directory_, [this](const group::RosterCall& call) {
-    return change_roster(call.changes, call.patience);
+    return change_roster(call, call.patience);
   });
   value_or_throw(attached_.roster_service->start());
 }

@@ -18,6 +18,8 @@ using Json = nlohmann::json;
 
 constexpr int version = 3;
 // A change of the layout's rings is asked for as one of a subgroup: whoever is asked knows which it is.
+// Each of those that go on, as if it were a change of the roster: a member that knows no such kind refuses it.
+constexpr std::string_view revive_kind = "revive";
 constexpr std::array<std::string_view, 8> kinds{"add", "remove", "move", "drain", "undrain", "create", "drop", "change"};
 
 Error not_understood(const std::string& what) {
@@ -128,6 +130,8 @@ std::string encode(const RosterCall& call) {
                        {"endpoint", each.endpoint}});
     if (each.is_of_subgroup()) changes.back()["subgroup"] = json_of(each.subgroup);
   }
+  for (const NodeId node : call.revive ? call.revive->members : std::vector<NodeId>())
+    changes.push_back({{"kind", revive_kind}, {"node", node.value()}, {"force", call.revive->force}});
   const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(call.patience).count();
   return Json{{"version", version}, {"changes", std::move(changes)}, {"patience_ms", patience}}.dump();
 }
@@ -140,6 +144,13 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
     if (patience > static_cast<std::uint64_t>(most)) return not_understood("more patience than there can be");
     call.patience = std::chrono::milliseconds(patience);
     for (const Json& each : json.at("changes")) {
+      if (each.at("kind").get<std::string>() == revive_kind) {
+        if (!call.revive) call.revive.emplace();
+        SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
+        call.revive->members.push_back(node);
+        call.revive->force = each.at("force").get<bool>();
+        continue;
+      }
       const auto kind = std::ranges::find(kinds, each.at("kind").get<std::string>());
       if (kind == kinds.end()) return not_understood("no such change of a roster");
       SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
@@ -149,6 +160,8 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
       SPINDRIFT_TRY_ASSIGN(change.subgroup, subgroup_from(each.at("subgroup")));
     }
     SPINDRIFT_TRY(check_count(call.changes));
+    if (call.revive && (!call.changes.empty() || call.revive->members.size() > member_count_max))
+      return not_understood("a view is revived by a call of its own");
     return call;
   });
 }

@@ -9,6 +9,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/roster.hpp>
+#include <spindrift/group/revive_calls.hpp>
 
 namespace spindrift::group {
 
@@ -18,6 +19,7 @@ inline constexpr Duration roster_patience_max = std::chrono::minutes(10);
 struct RosterCall {
   std::vector<RosterChange> changes;  ///< at most `roster_count_max`; none: it asks for the roster as it is
   Duration patience{};                ///< whole milliseconds, up to `roster_patience_max`
+  std::optional<Revive> revive{};     ///< in place of changes
 };
 
 [[nodiscard]] std::string encode(const RosterCall& call);

@@ -75,6 +75,7 @@ SubgroupView SharedState::subgroup(SubgroupId id) const {
 std::string SharedState::blocked(SubgroupId id) const {
   std::lock_guard lock(mutex_);
   if (const std::string& reason = view_.subgroup(id).inadequate; !reason.empty()) return reason;
+  if (state_ == MemberState::stranded) return "the majority of the view is lost";
   if (views::is_between_views(state_)) return "the view is changing";
   return {};
 }

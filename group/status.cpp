@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t format_version = 5;
+constexpr std::uint64_t format_version = 6;
 /// One mutex for all of the process, which says its last word once.
 std::mutex last_word_mutex;
 bool last_word_said = false;  // behind the mutex
@@ -93,6 +93,7 @@ std::string text_of(const MemberStatus& status) {
             {"leave_waits", status.waits.leave},
             {"handler_at_work", status.waits.handler},
             {"sends_wait", status.waits.sends},
+            {"majority_lost", status.waits.majority},
             {"protocol", status.roster.version},
             {"version_held", status.roster.version_held},
             {"sizes_differ", status.roster.sizes_differ}};
@@ -199,7 +200,7 @@ MemberStatus::SubgroupEntry subgroup_from(const Json& json) {
 bool names_a_state(std::string_view name) {
   using State = views::MemberState;
   constexpr std::array states{State::idle,     State::looking,    State::installing, State::active, State::changing,
-                              State::concluding, State::departing, State::left,       State::failed};
+                              State::concluding, State::departing, State::stranded, State::left, State::failed};
   return std::any_of(states.begin(), states.end(), [name](State state) { return to_string(state) == name; });
 }
 
@@ -258,6 +259,7 @@ MemberStatus status_from(const Json& json) {
   status.waits.leave = fields.text("leave_waits");
   status.waits.handler = fields.text("handler_at_work");
   status.waits.sends = fields.text("sends_wait");
+  status.waits.majority = fields.text("majority_lost");
   status.roster.sizes_differ = fields.text("sizes_differ");
   status.roster.version_held = fields.text("version_held");
   status.roster.version = static_cast<std::uint32_t>(fields.number("protocol"));

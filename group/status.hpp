@@ -68,6 +68,7 @@ struct MemberStatus {
     std::string leave;    ///< what a leave that lasts waits for
     std::string sends;    ///< whom its sends wait for most of the time
     std::string handler;  ///< its handler that has been at work for long, for which all members wait
+    std::string majority;  ///< of its view, which it has lost: who is gone, and what then
     bool operator==(const Waits&) const = default;
   };
 

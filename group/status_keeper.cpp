@@ -106,6 +106,8 @@ void StatusKeeper::block_subgroups() {
       subgroup.blocked = "this node is none of its senders";
     } else if (status_.end) {
       subgroup.blocked = "this node is out of the group";
+    } else if (status_.state == to_string(views::MemberState::stranded)) {
+      subgroup.blocked = "the majority of the view is lost";
     } else if (status_.state != "active") {
       subgroup.blocked = "the view is changing" + (waits_for_.empty() ? "" : ": it waits for " + waits_for_);
     }

@@ -65,6 +65,21 @@ void show(group::RosterCalls& calls, const View& view) {
 
 }  // namespace
 
+TEST_CASE("the word that a view is revived travels as a call of its own") {
+  const group::RosterCall call{{}, 1500ms, group::Revive{{NodeId(0), NodeId(7)}, true}};
+  const auto read = group::decode_roster_call(group::encode(call));
+  REQUIRE(read.ok());
+  CHECK(read->revive == call.revive);
+  CHECK(read->changes.empty());
+  CHECK_FALSE(group::decode_roster_call(group::encode(group::RosterCall{{add_seven}, 1500ms}))->revive);
+  group::RosterCall both = call;
+  both.changes = {add_seven};
+  CHECK_FALSE(group::decode_roster_call(group::encode(both)));
+  std::string text = group::encode(call);
+  text.replace(text.find("true"), 4, "7777");
+  CHECK_FALSE(group::decode_roster_call(text));
+}
+
 TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is none is told why") {
   const group::RosterCall call{{add_seven, remove_one, {Kind::move, NodeId(1), "d:1"}, {Kind::drain, NodeId(1), ""},
                                 {Kind::undrain, NodeId(0), ""}},

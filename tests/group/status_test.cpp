@@ -102,13 +102,14 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(status->changes[0].joined == std::vector{NodeId(0), NodeId(2)});
   CHECK_FALSE(status->end);
   CHECK(status->waits.group.empty());
-  keeper.on_waits({"nodes 0, 2", {}, "node 2", {}});
+  keeper.on_waits({"nodes 0, 2", {}, "node 2", {}, "it has lost the majority"});
   keeper.flush();
   CHECK(read_status(path)->waits.group == "nodes 0, 2");
   CHECK(read_status(path)->waits.sends == "node 2");
+  CHECK(read_status(path)->waits.majority == "it has lost the majority");
   CHECK(read_status(path)->beginning.at_ms == first().beginning.at_ms);
   CHECK(status->waits.leave.empty());
-  keeper.on_waits({{}, "node 2 has not taken what it sent in subgroup orders", {}, {}});
+  keeper.on_waits({{}, "node 2 has not taken what it sent in subgroup orders", {}, {}, {}});
   keeper.flush();
   CHECK(read_status(path)->waits.leave == "node 2 has not taken what it sent in subgroup orders");
   CHECK(status->roster.sizes_differ.empty());
@@ -276,6 +277,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
                             "looks_for",
                             "leave_waits",
                             "sends_wait",
+                            "majority_lost",
                             "at_ms",
                             "kind",
                             "reason",
@@ -297,7 +299,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
   CHECK_THAT(with("\"partition_safety\":true", "\"partition_safety\":1"), Contains("partition_safety"));
   CHECK_THAT(with("\"mode\":\"ordered\"", "\"mode\":\"sorted\""), Contains("mode"));
   CHECK_THAT(with("\"members\":[0,1]", "\"members\":[1,1]"), Contains("twice"));
-  CHECK_THAT(with("\"version\":5", "\"version\":4"), Contains("version"));
+  CHECK_THAT(with("\"version\":6", "\"version\":5"), Contains("version"));
 }
 
 TEST_CASE_METHOD(StatusFixture, "no text of a status file commands a terminal or forges a line, and no state is invented") {
