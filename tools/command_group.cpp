@@ -182,6 +182,7 @@ void add_group_command(CLI::App& app, Work& chosen) {
   add("members", "The members of the newest view", print_members);
   add_roster_commands(*group, chosen);
   add_created_subgroup_commands(*group, chosen);
+  add_revive_command(*group, chosen);
   add_forget_command(*group, chosen);
   add("why", "Why nodes are gone or do not get away, subgroups are inadequate, or sends not possible", print_why);
 }

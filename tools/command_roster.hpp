@@ -7,6 +7,8 @@ namespace spindrift::tools {
 
 /// add, remove, replace, move, drain and roster.
 void add_roster_commands(CLI::App& group, Work& chosen);
+/// revive.
+void add_revive_command(CLI::App& group, Work& chosen);
 /// create-subgroup, drop-subgroup and subgroups.
 void add_created_subgroup_commands(CLI::App& group, Work& chosen);
 

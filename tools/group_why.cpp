@@ -229,6 +229,10 @@ Explanation own_words(const char* kind, NodeId node, const std::string& reason, 
   return {{{"kind", kind}, {"node", node}, {"reason", reason}}, std::move(text)};
 }
 
+Explanation explain_loss(NodeId node, const std::string& reason) {
+  return own_words("stranded", node, reason, fmt::format("node {} waits: {}", node, reason));
+}
+
 Explanation explain_leave(NodeId node, const std::string& reason) {
   return own_words("leaving", node, reason,
                    fmt::format("node {} leaves, and waits: {}; fix: set on_delivery there, or let the handler return; "
@@ -302,6 +306,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report, const GroupC
     const MemberStatus& status = node.status;
     const MemberStatus::OfRoster& roster = status.roster;
     if (!status.waits.group.empty()) explanations.push_back(explain_looking(node, report));
+    if (!status.waits.majority.empty()) explanations.push_back(explain_loss(status.node, status.waits.majority));
     if (!status.waits.leave.empty()) explanations.push_back(explain_leave(status.node, status.waits.leave));
     if (!status.waits.handler.empty()) explanations.push_back(explain_handler(status.node, status.waits.handler));
     if (!status.waits.sends.empty()) explanations.push_back(explain_sends(status.node, status.waits.sends));

@@ -78,7 +78,8 @@ Answered ask_group(const RosterCallOptions& options, const GroupPlace& place, co
     }
     auto [node, members] = choose(options, running, changes);
     const GuardedDirectory directory = opened(place);
-    auto roster = group::change_roster_through(directory, node, {changes, std::chrono::milliseconds(options.timeout_ms)});
+    const group::RosterCall call{changes, std::chrono::milliseconds(options.timeout_ms)};
+    auto roster = group::change_roster_through(directory, node, call);
     if (roster) return {node, std::move(members), *std::move(roster)};
     if (roster.error().kind() != ErrorKind::member_lost || options.through) throw Exception(std::move(roster).error());
     gone.insert(node);

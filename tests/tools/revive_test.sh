@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# revive_test.sh SPINDRIFT: two of three members, which are to wait for a revival, are killed or stopped. The third keeps its
+# state and says so, is revived and no sooner, goes on, and takes in what is started anew; and ends when it hears that the others have gone on.
+set -u
+spindrift=$1
+. "$(dirname "$0")/scratch.sh"
+export SPINDRIFT_CONFIG=$scratch/group.cfg
+
+port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+addresses="0@127.0.0.1:$(port), 1@127.0.0.1:$(port), 2@127.0.0.1:$(port), 3@127.0.0.1:$(port)"
+cat >group.cfg <<END2
+[SPINDRIFT]
+group_name = revived
+members = 0, 1, 2, 3
+founders = 0, 1, 2
+addresses = $addresses
+fabric = tcp
+security = none
+runtime_directory = $scratch/run
+majority_lost = wait
+suspect_after_ms = 1000
+[LAYOUT]
+json_layout = '[{"name": "orders"}]'
+END2
+
+run_node() { # ID
+  "$spindrift" tail orders --reliable --id "$1" --config group.cfg >>"out$1" 2>"errors$1" &
+  members[$1]=$!
+}
+until_in_view() { # NODES…
+  until [ "$("$spindrift" group members --config group.cfg --json | tr -d ' \n' | grep -o '"node":[0-9]*' | cut -d: -f2 |
+    sort -n | tr '\n' ' ')" = "$* " ]; do sleep 0.05; done
+}
+until_state() { # NODE STATE
+  until "$spindrift" group status --config group.cfg 2>/dev/null | grep -q "^node $1: $2"; do sleep 0.05; done
+}
+send() { # FIRST LAST: lines, by node 3
+  seq "$1" "$2" | "$spindrift" send orders --id 3 --config group.cfg --quiet >/dev/null 2>errors_sent || { cat errors_sent; exit 1; }
+}
+revive() { "$spindrift" group revive --config group.cfg "$@" >printed 2>errors </dev/null; }
+fails() { # CODE TEXT OPTIONS…: to revive the group fails so
+  local code=$1 text=$2 ended
+  shift 2
+  revive "$@"
+  ended=$?
+  [ $ended = "$code" ] && grep -qF -- "$text" errors && return
+  echo "revive $*: code $ended"
+  cat errors
+  exit 1
+}
+printed() { # NODE FIRST LAST: exactly these lines
+  seq "$2" "$3" >expected
+  until [ "$(wc -l <"out$1")" -ge "$(wc -l <expected)" ]; do sleep 0.05; done
+  sed 's/^\[[^]]*\] *//; s/^node [0-9]*: //; s/^[0-9]*: //' "out$1" | cmp -s - expected || { echo "node $1 printed:"; head -3 "out$1"; tail -3 "out$1"; exit 1; }
+}
+
+for node in 0 1 2; do run_node $node; done
+until_in_view 0 1 2
+send 1 500
+fails 3 'has lost the majority' --members 0 --yes
+
+# Two die: what is left waits, is found by `why`, and goes on with the word of those who run it.
+for node in 1 2; do kill -9 "${members[node]}"; done
+until_state 0 stranded
+"$spindrift" group why --config group.cfg >why
+grep -q 'node 0 waits: it has lost the majority of view .* spindrift group revive --members 0$' why || { cat why; exit 1; }
+grep -q 'waits: it has lost the majority of its view, and keeps its state' errors0 || { cat errors0; exit 1; }
+send 501 1000 &
+waiting=$!
+fails 2 'nobody is here to be asked' --members 0
+fails 2 'name those that are left: --members 0' --members 0,1 --yes --force
+fails 2 'node 7 is no member' --members 0,7 --yes --force
+mkdir of_the_dead
+mv run/revived/status/[12].status of_the_dead || exit 1
+fails 3 'nodes 1,2 may live' --members 0 --yes
+grep -q -- 'cannot be reached: --force' errors || { cat errors; exit 1; }
+mv of_the_dead/* run/revived/status || exit 1
+revive --members 0 --yes || { cat errors; exit 1; }
+grep -q 'the group goes on with node 0' printed || { cat printed; exit 1; }
+wait $waiting || exit 1
+until_in_view 0
+printed 0 1 1000
+
+# Nodes that were given up come again, as newcomers.
+for node in 1 2; do : >"out$node"; run_node $node; done
+until_in_view 0 1 2
+send 1001 1500
+printed 0 1 1500
+printed 1 1001 1500
+
+# Two are stopped: none of them is given up while its process is here. When they go on they are the group, and who waited hears
+# that it is out.
+for node in 1 2; do kill -STOP "${members[node]}"; done
+until_state 0 stranded
+fails 3 'is given up, and its process' --members 0 --yes --force
+for node in 1 2; do kill -CONT "${members[node]}"; done
+until_in_view 1 2
+wait "${members[0]}"
+code=$?
+[ $code = 9 ] && grep -q 'it goes on without this node' errors0 || { echo "node 0 ended with code $code"; cat errors0; exit 1; }

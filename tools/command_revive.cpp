@@ -1,0 +1,148 @@
+// `spindrift group revive`: the way out where a view has lost its majority for good, and members that wait have its state.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <spindrift/core/ids_text.hpp>
+#include <spindrift/group/roster_service.hpp>
+
+#include "command_roster.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "group_report.hpp"
+#include "number_option.hpp"
+#include "roster_call.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+struct ReviveOptions : RosterCallOptions {
+  std::vector<std::uint32_t> members;
+  bool force = false;
+  bool yes = false;
+};
+
+std::vector<NodeId> named_by(const ReviveOptions& options) {
+  std::vector<NodeId> named(options.members.begin(), options.members.end());
+  return named;
+}
+
+bool is_in(const std::vector<NodeId>& nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
+
+/// The member that is told: one that is named, and has lost the majority.
+const NodeReport& told_by(const ReviveOptions& options, const GroupReport& report, const std::string& place) {
+  const std::vector<NodeId> named = named_by(options);
+  const NodeReport* waits = nullptr;
+  for (const NodeReport& each : report.nodes) {
+    if (!each.lives() || each.status.waits.majority.empty() || !is_in(named, each.status.node)) continue;
+    if (options.through && NodeId(*options.through) != each.status.node) continue;
+    if (waits == nullptr) waits = &each;
+  }
+  if (waits != nullptr) return *waits;
+  const std::string why = "none of the members that are named runs here and has lost the majority of its view";
+  throw Exception(Error(ErrorKind::refused, why)
+                      .at(place)
+                      .fix("run this on the host of one that has, and name it with --members: spindrift group why says "
+                           "which it is. A member waits for a revival if its [SPINDRIFT] majority_lost is wait; otherwise "
+                           "it has ended"));
+}
+
+/// A process of the lost view that is given up, and lives here, could go on beside those that are named.
+void require_ended(const ReviveOptions& options, const GroupReport& report, const NodeReport& told) {
+  const std::vector<NodeId> named = named_by(options);
+  for (const NodeReport& each : report.nodes) {
+    const bool here = each.lives() || each.condition == NodeReport::Condition::removed;
+    const auto& members = told.status.members;
+    const bool is_member = std::ranges::any_of(members, [&](const auto& member) {
+      return member.node == each.status.node && member.incarnation == each.status.incarnation;
+    });
+    if (!here || !is_member || is_in(named, each.status.node)) continue;
+    const std::uint64_t process = each.status.process;
+    const std::string why = fmt::format("node {} is given up, and its process {} is here", each.status.node, process);
+    throw Exception(Error(ErrorKind::refused, why)
+                        .fix(fmt::format("end it first: kill -9 {}; or name it, too", process)));
+  }
+}
+
+/// The rest is no majority that may live: of so many of them the status of the process here tells that it has ended, which
+/// the member that is told, on this host or another, need not know.
+bool known_to_have_ended(const ReviveOptions& options, const GroupReport& report, const NodeReport& told) {
+  std::size_t may_live = 0;
+  for (const auto& member : told.status.members) {
+    if (is_in(named_by(options), member.node)) continue;
+    const auto ended = [&](const NodeReport& each) {
+      const bool gone = !each.lives() && each.condition != NodeReport::Condition::removed;
+      return gone && each.status.node == member.node && each.status.incarnation == member.incarnation;
+    };
+    may_live += std::ranges::any_of(report.nodes, ended) ? 0 : 1;
+  }
+  return 2 * may_live <= told.status.members.size();
+}
+
+bool confirmed(const ReviveOptions& options, const NodeReport& told) {
+  std::vector<NodeId> rest;
+  for (const auto& member : told.status.members) {
+    if (!is_in(named_by(options), member.node)) rest.push_back(member.node);
+  }
+  if (options.yes) return true;
+  if (::isatty(STDIN_FILENO) != 1) {
+    throw Exception(Error(ErrorKind::bad_argument, "nobody is here to be asked whether the group is to be revived")
+                        .fix("give --yes once you know that the others have not gone on, and will not"));
+  }
+  fmt::print(stderr,
+             "Node{0} {1} then go{2} on without node{3} {4}, with the state that they have.\n"
+             "What those have agreed on without these is lost. Their processes must have ended, or end before they can\n"
+             "reach each other: until they hear of these they may found, or go on with, a group of the same name. Start\n"
+             "them again where they can reach these: they join as newcomers.\n"
+             "Revive? Type yes: ",
+             options.members.size() == 1 ? "" : "s", listed(named_by(options)), options.members.size() == 1 ? "es" : "",
+             rest.size() == 1 ? "" : "s", listed(rest));
+  std::string answer;
+  for (int next = std::getchar(); next != EOF && next != '\n'; next = std::getchar()) answer += static_cast<char>(next);
+  return answer == "yes";
+}
+
+int revive(const ReviveOptions& options) {
+  const GroupPlace place = place_of(options);
+  const GuardedDirectory directory = opened(place);
+  const GroupReport report = value_or_throw(read_group(place.directory));
+  const NodeReport& told = told_by(options, report, place.directory);
+  require_ended(options, report, told);
+  if (!confirmed(options, told)) {
+    fmt::print("nothing was revived\n");
+    return number(ExitCode::interrupted);
+  }
+  const bool force = options.force || known_to_have_ended(options, report, told);
+  const group::RosterCall call{{}, std::chrono::milliseconds(options.timeout_ms), group::Revive{named_by(options), force}};
+  static_cast<void>(value_or_throw(group::change_roster_through(directory, told.status.node, call)));
+  fmt::print("the group goes on with node{} {}\n", options.members.size() == 1 ? "" : "s", listed(named_by(options)));
+  return number(ExitCode::success);
+}
+
+}  // namespace
+
+void add_revive_command(CLI::App& group, Work& chosen) {
+  auto options = std::make_shared<ReviveOptions>();
+  CLI::App* const command = add_command(
+      group, chosen,
+      {"revive", "Let members that have lost the majority, and wait, go on without the rest, with the state that they have"},
+      options, revive);
+  add_roster_call_options(*command, *options);
+  command->add_option("--members", options->members, "IDs of the members that go on: all that are left")
+      ->required()
+      ->delimiter(',')
+      ->check(number_from(0U, node_id_max))
+      ->type_name("ID,…");
+  command->add_flag("--force", options->force, "Also if the others may be a majority that lives");
+  command->add_flag("--yes", options->yes, "Do not ask");
+}
+
+}  // namespace spindrift::tools
