@@ -259,9 +259,9 @@ class Group {
   /// nothing. Returns the roster of the first view that has all of them. Without `limit` it waits as long as it takes; what
   /// it has not waited for is still wanted. Throws bad_argument (a change is impossible, or others have made it so, for the
   /// reasons that `check` in <spindrift/core/roster.hpp> knows: among others, a member is drained and those that stay would
-  /// be no majority of the view; an address is none of the group's fabric; or it is called from a handler), timed_out,
-  /// group_closed (this member leaves or has left, also because the change removes or drains it), and what ended it
-  /// otherwise.
+  /// be no majority of the view; an address is none of the group's fabric; or it is called from a handler), refused
+  /// (this member has lost the majority of its view, and waits), timed_out, group_closed (this member leaves or has left,
+  /// also because the change removes or drains it), and what ended it otherwise.
   Roster change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit = {});
   /// Creates a subgroup while the group runs, by the agreement of all members as change_roster does; many are created by
   /// one call of that (RosterChange::Kind::create), in one change of the view. What is 0 of its profile is as

@@ -408,6 +408,11 @@ Result<Roster> GroupCore::change_roster(group::RosterCall call, std::optional<Du
     SPINDRIFT_TRY_ASSIGN(const View revived, attached_.revivals.revive(*std::move(call.revive), limit, wake));
     return revived.roster;
   }
+  if (!call.changes.empty() && environment_.state.stranded()) {
+    const std::string who = environment_.state.own_name();
+    return Error(ErrorKind::refused, who + " has lost the majority of its view, and changes nothing")
+        .fix("see who is gone, and how the rest goes on: spindrift group why");
+  }
   for (RosterChange& change : call.changes) {
     SPINDRIFT_TRY(check_address(change, config_->fabric()));
     if (change.kind == RosterChange::Kind::create) SPINDRIFT_TRY(group::complete(change.subgroup, *config_));

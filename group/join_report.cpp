@@ -16,8 +16,8 @@ std::string words_of_loss(const views::Member& member) {
     if (present.change().suspected().contains(Rank(i))) continue;
     left += (left.empty() ? "" : ",") + std::to_string(present.view().members[i].value());
   }
-  return "it has " + views::lost_majority(present).message() +
-         "; its state is kept; fix: see to the others; if they have gone on, this node ends when it hears of that; if they "
+  return "without a majority it keeps its state: " + views::lost_majority(present).message() +
+         "; fix: see to the others; if they have gone on, this node ends when it hears of that; if they "
          "have not, and must not: spindrift group revive --members " +
          left;
 }

@@ -17,9 +17,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int version = 3;
-// A change of the layout's rings is asked for as one of a subgroup: whoever is asked knows which it is.
 // Each of those that go on, as if it were a change of the roster: a member that knows no such kind refuses it.
 constexpr std::string_view revive_kind = "revive";
+// A change of the layout's rings is asked for as one of a subgroup: whoever is asked knows which it is.
 constexpr std::array<std::string_view, 8> kinds{"add", "remove", "move", "drain", "undrain", "create", "drop", "change"};
 
 Error not_understood(const std::string& what) {

@@ -72,6 +72,11 @@ SubgroupView SharedState::subgroup(SubgroupId id) const {
   return view_.subgroup(id);
 }
 
+bool SharedState::stranded() const {
+  std::lock_guard lock(mutex_);
+  return state_ == MemberState::stranded;
+}
+
 std::string SharedState::blocked(SubgroupId id) const {
   std::lock_guard lock(mutex_);
   if (const std::string& reason = view_.subgroup(id).inadequate; !reason.empty()) return reason;

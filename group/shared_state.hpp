@@ -38,6 +38,8 @@ class SharedState {
   [[nodiscard]] bool loading() const noexcept { return loading_.load(std::memory_order_seq_cst); }
   /// In the group, and not leaving.
   [[nodiscard]] bool open() const noexcept { return open_.load(std::memory_order_seq_cst); }
+  /// It has lost the majority of its view, and waits.
+  [[nodiscard]] bool stranded() const;
   void close() noexcept { open_.store(false, std::memory_order_seq_cst); }
 
   [[nodiscard]] View view() const;

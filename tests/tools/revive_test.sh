@@ -27,12 +27,16 @@ run_node() { # ID
   "$spindrift" tail orders --reliable --id "$1" --config group.cfg >>"out$1" 2>"errors$1" &
   members[$1]=$!
 }
+must_run() { # NODES…
+  local node
+  for node; do kill -0 "${members[node]}" 2>/dev/null || { echo "node $node has ended"; cat "errors$node"; exit 1; }; done
+}
 until_in_view() { # NODES…
-  until [ "$("$spindrift" group members --config group.cfg --json | tr -d ' \n' | grep -o '"node":[0-9]*' | cut -d: -f2 |
+  until must_run "$@" && [ "$("$spindrift" group members --config group.cfg --json | tr -d ' \n' | grep -o '"node":[0-9]*' | cut -d: -f2 |
     sort -n | tr '\n' ' ')" = "$* " ]; do sleep 0.05; done
 }
 until_state() { # NODE STATE
-  until "$spindrift" group status --config group.cfg 2>/dev/null | grep -q "^node $1: $2"; do sleep 0.05; done
+  until must_run "$1" && "$spindrift" group status --config group.cfg 2>/dev/null | grep -q "^node $1: $2"; do sleep 0.05; done
 }
 send() { # FIRST LAST: lines, by node 3
   seq "$1" "$2" | "$spindrift" send orders --id 3 --config group.cfg --quiet >/dev/null 2>errors_sent || { cat errors_sent; exit 1; }
@@ -63,8 +67,10 @@ fails 3 'has lost the majority' --members 0 --yes
 for node in 1 2; do kill -9 "${members[node]}"; done
 until_state 0 stranded
 "$spindrift" group why --config group.cfg >why
-grep -q 'node 0 waits: it has lost the majority of view .* spindrift group revive --members 0$' why || { cat why; exit 1; }
+grep -q 'node 0 waits: without a majority it keeps its state: lost the majority of view .* spindrift group revive --members 0$' why || { cat why; exit 1; }
 grep -q 'waits: it has lost the majority of its view, and keeps its state' errors0 || { cat errors0; exit 1; }
+"$spindrift" group create-subgroup late --config group.cfg >printed 2>errors && { echo "a subgroup was created without a majority"; exit 1; }
+grep -q 'has lost the majority of its view, and changes nothing' errors || { cat errors; exit 1; }
 send 501 1000 &
 waiting=$!
 fails 2 'nobody is here to be asked' --members 0
