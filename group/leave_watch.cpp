@@ -14,7 +14,7 @@ std::vector<AwaitedTaking> awaited_by(const views::Epoch& present) {
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     smc::Multicast* const multicast = present.multicast(SubgroupId(s));
     if (multicast == nullptr || multicast->ring() == nullptr) continue;
-    if (multicast->own_delivered_everywhere() >= multicast->ring()->reserved_count()) continue;
+    if (multicast->own_delivered_everywhere() >= multicast->ring()->sent_count()) continue;
     AwaitedTaking& here = awaited.emplace_back(AwaitedTaking{view.subgroups[s].name, {}});
     for (const Rank rank : multicast->furthest_behind()) here.nodes.push_back(view.members[rank.value()]);
   }

@@ -136,6 +136,18 @@ std::uint64_t SendRing::reserved_count() const noexcept {
   return full_number(Mark::unpack(tail_.load(std::memory_order_acquire)).number) + queued_extra_;
 }
 
+std::uint64_t SendRing::sent_count() const noexcept {
+  std::uint64_t records = full_number(Mark::unpack(tail_.load(std::memory_order_acquire)).number);
+  std::uint64_t extra = queued_extra_;
+  for (std::uint64_t at = null_runs_queued_; at > null_runs_released_; --at) {
+    const NullRun& run = null_runs_[(at - 1) & slot_mask_];
+    if (run.record + 1 != records) break;
+    --records;
+    extra -= run.count - 1;
+  }
+  return records + extra;
+}
+
 bool SendRing::drained() const noexcept {
   return Mark::unpack(tail_.load(std::memory_order_seq_cst)).number == (collected_ & record_number_mask);
 }

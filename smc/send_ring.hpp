@@ -66,6 +66,8 @@ class SendRing {
   [[nodiscard]] std::uint64_t committed_count() const noexcept { return collected_ + collected_extra_; }
   /// Messages reserved so far, committed or not.
   [[nodiscard]] std::uint64_t reserved_count() const noexcept;
+  /// The same without the nulls behind the last of them that is none: nobody waits for those.
+  [[nodiscard]] std::uint64_t sent_count() const noexcept;
   /// Messages collected so far, nulls left out.
   [[nodiscard]] std::uint64_t messages_collected() const noexcept { return collected_ - null_runs_collected_; }
   /// The index of the next message to be collected, if it is committed, and neither a null run nor abandoned.

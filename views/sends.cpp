@@ -61,7 +61,7 @@ bool Sends::silence(SubgroupId id, Epoch& present) {
     give_up(id);
   }
   const smc::SendRing* const ring = ring_of(present, id.value());
-  return ring == nullptr || multicast->own_delivered_everywhere() >= ring->reserved_count();
+  return ring == nullptr || multicast->own_delivered_everywhere() >= ring->sent_count();
 }
 
 void Sends::close() {
@@ -187,7 +187,7 @@ void Sends::seal(Epoch& present) {
   state_ = State::sealed;
   for (std::uint32_t s = 0; s < gates_.size(); ++s) {
     const smc::SendRing* const ring = ring_of(present, s);
-    seals_[s] = ring == nullptr ? 0 : ring->reserved_count();
+    seals_[s] = ring == nullptr ? 0 : ring->sent_count();
   }
 }
 

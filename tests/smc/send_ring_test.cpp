@@ -150,6 +150,25 @@ TEST_CASE("a run of nulls is one record and counts as many messages") {
   CHECK(f.ring.null_runs() == 1);
 }
 
+TEST_CASE("nulls behind the last message do not count as sent") {
+  RingFixture f;
+  CHECK(f.ring.sent_count() == 0);
+  CHECK(f.ring.queue_nulls(3));
+  CHECK(f.ring.sent_count() == 0);
+  REQUIRE(f.send("a"));
+  CHECK(f.ring.sent_count() == 4);
+  CHECK(f.ring.queue_nulls(6));
+  CHECK(f.ring.queue_nulls(9));
+  CHECK(f.ring.reserved_count() == 9);
+  CHECK(f.ring.sent_count() == 4);
+  CHECK(f.drain().size() == 9);
+  CHECK(f.ring.sent_count() == 4);
+  f.ring.release(7);  // one of two runs, and a part of the other
+  CHECK(f.ring.sent_count() <= 6);
+  REQUIRE(f.send("b"));
+  CHECK(f.ring.sent_count() == 10);
+}
+
 TEST_CASE("reserved messages pay what is owed before nulls do") {
   RingFixture f;
   const auto held = f.ring.reserve(1);
