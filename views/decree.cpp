@@ -1,5 +1,6 @@
 // Words: digest, view id, failed (2), left (2), number of joins, 2 × revival + whether there is another roster, its digest
-// (2); joins_max × {node, incarnation}; then by subgroup {loaded (2), one count per sender}.
+// (2); joins_max × {node, incarnation}; then by subgroup {loaded (2), one count per sender}. Rows of version 17, which knows
+// no revivals, have the same words.
 #include <spindrift/views/decree.hpp>
 
 #include <algorithm>
@@ -67,12 +68,12 @@ std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& v
     return std::nullopt;
   }
   const std::uint64_t joins = next();
-  const std::uint64_t mixed = next();
-  const bool rosters = mixed % 2 == 1;
-  decree.revival = mixed / 2;
+  const std::uint64_t revival_and_roster = next();
+  const bool has_roster = revival_and_roster % 2 == 1;
+  decree.revival = revival_and_roster / 2;
   const Digest roster = reader.get<Digest>();
-  if (joins > sst::joins_max || (!rosters && roster != Digest())) return std::nullopt;
-  if (rosters) decree.roster = roster;
+  if (joins > sst::joins_max || (!has_roster && roster != Digest())) return std::nullopt;
+  if (has_roster) decree.roster = roster;
   for (std::size_t i = 0; i < sst::joins_max; ++i) {
     const std::uint64_t node = next();
     const std::uint64_t incarnation = next();

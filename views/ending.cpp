@@ -5,9 +5,9 @@
 
 namespace spindrift::views {
 
-Error removed_error(const Epoch& present, const std::string& by_whom) {
+Error removed_error(ViewId next, const std::string& by_whom) {
   return Error(ErrorKind::removed,
-               "the others removed this node from the group for view " + std::to_string(present.id().value() + 1) + by_whom)
+               "the others removed this node from the group for view " + std::to_string(next.value()) + by_whom)
       .fix("start it again: it joins as a new incarnation");
 }
 
@@ -49,7 +49,8 @@ Error lost_majority(const Epoch& present) {
     gone += (gone.empty() ? "node " : ", node ") + std::to_string(present.view().members[suspicion.rank.value()].value()) +
             " (" + suspicion.reason + ")";
   }
-  if (by_leader || 2 * turned_away >= present.change().suspicions().size()) return removed_error(present, ": " + gone);
+  if (by_leader || 2 * turned_away >= present.change().suspicions().size())
+    return removed_error(id_behind(present.id(), 0), ": " + gone);
   return Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": of its " +
                                            std::to_string(present.view().members.size()) + " members are gone " + gone)
       .fix("the rest may go on elsewhere: see to the others or the network, and start this node again");

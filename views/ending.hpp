@@ -12,8 +12,8 @@
 
 namespace spindrift::views {
 
-/// The others go on without this member, which they removed. `by_whom`: what to say behind that.
-[[nodiscard]] Error removed_error(const Epoch& present, const std::string& by_whom);
+/// The others go on in that view without this member, which they removed. `by_whom`: what to say behind that.
+[[nodiscard]] Error removed_error(ViewId next, const std::string& by_whom);
 /// The findings of a member that is removed: those on the other side of what broke.
 [[nodiscard]] std::string own_accusations(const Epoch& present);
 /// Why the present view goes on without that member.

@@ -37,6 +37,7 @@ void suspect_if_older(const View& view, const Peer& peer, std::deque<LinkEvent>&
     consequences.push_back(LinkSuspects{*rank, "it has been started anew"});
 }
 
+// A later view may be one without this process: the member judges what follows from that.
 void note_view(const View* present, const Join& who, ViewId view, bool parted, std::deque<LinkEvent>& consequences) {
   if (present == nullptr || view <= present->id) return;
   consequences.push_back(LinkOvertaken{who, view, parted || !rank_of(present, who)});

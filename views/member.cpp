@@ -328,7 +328,7 @@ bool Member::conclude(Time now) {
   const Decree& decree = old.change().decree();
   if (decree.failed.contains(old.self())) {
     beginning_.record.part(old.next(decree), ViewRecord::Standing::removed);
-    stop(removed_error(old, own_accusations(old)));
+    stop(removed_error(id_behind(old.id(), decree.revival), own_accusations(old)));
     return true;
   }
   if (state_ != MemberState::concluding) {

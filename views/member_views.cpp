@@ -101,8 +101,10 @@ void Member::on_message(const PeerConnection& from, Message& message) {
     const auto rank = epoch() == nullptr ? std::nullopt : epoch()->on_concluding(from.who, word->view, word->subgroup);
     if (rank) watch_.hear(*rank);
   } else if (const auto* revive = std::get_if<ReviveRequest>(&message)) {
-    if (epoch() != nullptr && epoch()->id() == revive->view && rank_of(epoch()->view(), from.who))
-      epoch()->change().mandate().hear(revive->revival);
+    const bool of_it = epoch() != nullptr && epoch()->id() == revive->view && rank_of(epoch()->view(), from.who);
+    if (of_it && !RankSet::first(epoch()->view().members.size()).includes(revive->revival.members))
+      return links_.accuse(node, "it names members that there are not, to revive the view");
+    if (of_it) epoch()->change().mandate().hear(revive->revival);
   } else if (const auto* piece = std::get_if<StatePiece>(&message)) {
     const bool steady = epoch() != nullptr && epoch()->change().state() == ViewChange::State::steady;
     if (steady && !transfers_.on_piece(node, *piece)) links_.accuse(node, "it sent a piece of a state out of turn");
@@ -124,12 +126,12 @@ Result<void> Member::revive(std::span<const NodeId> members, bool force) {
         .fix("see how it is, and at which members a majority is lost: spindrift group why");
   }
   Epoch& present = *epoch();
-  Revivable about{present.view(), present.change().suspected(), {}};
+  Revivable about{present.view(), present.change().suspected(), {}, present.change().mandate().next_attempt()};
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
     if (is_over(links_, {present.view().members[i], present.view().incarnations[i]})) about.over.add(Rank(i));
   }
   SPINDRIFT_TRY_ASSIGN(const RankSet named, named_to_go_on(about, present.self(), members, force));
-  const Revival revival{present.change().mandate().next_attempt(), named};
+  const Revival revival{about.attempt, named};
   log::warn(log::Room::views, "is told to revive the view",
             {{"node", self()}, {"view", present.id()}, {"members", named.count()}, {"attempt", revival.attempt}});
   present.change().mandate().hear(revival);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <spindrift/views/mandate.hpp>
 #include <spindrift/views/versions.hpp>
 
 namespace spindrift::views {
@@ -27,6 +28,10 @@ Result<RankSet> named_to_go_on(const Revivable& about, Rank self, std::span<cons
     return Error(ErrorKind::unsupported, "the group speaks version " + std::to_string(view.roster.version) +
                                              " of the protocol, whose members revive no view")
         .fix("end what is left of it, start all with this release, and they found it anew");
+  }
+  if (about.attempt > revivals_max) {
+    return Error(ErrorKind::unsupported, "this view was to be revived too often")
+        .fix("end what is left of it, start all again, and they found it anew");
   }
   RankSet named;
   for (const NodeId node : members) {

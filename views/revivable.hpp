@@ -15,11 +15,12 @@ struct Revivable {
   const View& view;
   RankSet suspected{};  ///< with them it cannot go on: it has parted from them
   RankSet over{};       ///< their processes have ended for certain
+  std::uint64_t attempt = 1;  ///< the next one of this view
 };
 
 /// The ranks of those members. `force`: also if the rest may be a majority that has gone on elsewhere.
 /// Errors: bad_argument (none, twice, no member, this one is not named, or one that it has parted from is); refused (the
-/// rest may be a majority); unsupported (a view of this version cannot be revived).
+/// rest may be a majority); unsupported (a view of this version cannot be revived, or was to be too often).
 [[nodiscard]] Result<RankSet> named_to_go_on(const Revivable& about, Rank self, std::span<const NodeId> members, bool force);
 
 }  // namespace spindrift::views
