@@ -2,8 +2,6 @@
 // refused while one of the node runs here.
 #include "command_forget.hpp"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -15,6 +13,7 @@
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/group/view_file.hpp>
 
+#include "confirmation.hpp"
 #include "exit_code.hpp"
 #include "group_option.hpp"
 #include "group_report.hpp"
@@ -54,20 +53,17 @@ void require_absent(const GroupPlace& place, NodeId node) {
 
 bool confirmed(const ForgetOptions& options, const std::string& group) {
   if (options.yes) return true;
-  if (::isatty(STDIN_FILENO) != 1) {
-    throw Exception(Error(ErrorKind::bad_argument, "nobody is here to be asked whether the node may forget")
-                        .fix("give --yes once you know that no other part of the group runs, or will be started with what "
-                             "it remembers"));
-  }
-  fmt::print(stderr,
-             "Node {} then takes part in founding group {} as on the first day, together with all configured founders.\n"
-             "If other nodes of the group run somewhere, or remember it and are started, there may be two groups of this "
-             "name,\nand what the last one agreed on since it was founded (its roster, say) is lost with its last record.\n"
-             "Forget? Type yes: ",
-             options.node, group);
-  std::string answer;
-  for (int next = std::getchar(); next != EOF && next != '\n'; next = std::getchar()) answer += static_cast<char>(next);
-  return answer == "yes";
+  const Error nobody = Error(ErrorKind::bad_argument, "nobody is here to be asked whether the node may forget")
+                           .fix("give --yes once you know that no other part of the group runs, or will be started with "
+                                "what it remembers");
+  return says_yes(
+      fmt::format(
+          "Node {} then takes part in founding group {} as on the first day, together with all configured founders.\n"
+          "If other nodes of the group run somewhere, or remember it and are started, there may be two groups of this "
+          "name,\nand what the last one agreed on since it was founded (its roster, say) is lost with its last record.\n"
+          "Forget?",
+          options.node, group),
+      nobody);
 }
 
 int forget(const ForgetOptions& options) {

@@ -1,6 +1,4 @@
 // `spindrift group revive`: the way out where a view has lost its majority for good, and members that wait have its state.
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,6 +14,7 @@
 
 #include "command_roster.hpp"
 #include "commands.hpp"
+#include "confirmation.hpp"
 #include "exit_code.hpp"
 #include "group_report.hpp"
 #include "number_option.hpp"
@@ -88,26 +87,23 @@ bool known_to_have_ended(const ReviveOptions& options, const GroupReport& report
 }
 
 bool confirmed(const ReviveOptions& options, const NodeReport& told) {
+  if (options.yes) return true;
   std::vector<NodeId> rest;
   for (const auto& member : told.status.members) {
     if (!is_in(named_by(options), member.node)) rest.push_back(member.node);
   }
-  if (options.yes) return true;
-  if (::isatty(STDIN_FILENO) != 1) {
-    throw Exception(Error(ErrorKind::bad_argument, "nobody is here to be asked whether the group is to be revived")
-                        .fix("give --yes once you know that the others have not gone on, and will not"));
-  }
-  fmt::print(stderr,
-             "Node{0} {1} then go{2} on without node{3} {4}, with the state that they have.\n"
-             "What those have agreed on without these is lost. Their processes must have ended, or end before they can\n"
-             "reach each other: until they hear of these they may found, or go on with, a group of the same name. Start\n"
-             "them again where they can reach these: they join as newcomers.\n"
-             "Revive? Type yes: ",
-             options.members.size() == 1 ? "" : "s", listed(named_by(options)), options.members.size() == 1 ? "es" : "",
-             rest.size() == 1 ? "" : "s", listed(rest));
-  std::string answer;
-  for (int next = std::getchar(); next != EOF && next != '\n'; next = std::getchar()) answer += static_cast<char>(next);
-  return answer == "yes";
+  const Error nobody = Error(ErrorKind::bad_argument, "nobody is here to be asked whether the group is to be revived")
+                           .fix("give --yes once you know that the others have not gone on, and will not");
+  const bool one = options.members.size() == 1;
+  return says_yes(
+      fmt::format(
+          "Node{} {} then go{} on without node{} {}, with the state that they have.\n"
+          "What those have agreed on without these is lost. Their processes must have ended, or end before they can\n"
+          "reach each other: until they hear of these they may found, or go on with, a group of the same name. Start\n"
+          "them again where they can reach these: they join as newcomers.\n"
+          "Revive?",
+          one ? "" : "s", listed(named_by(options)), one ? "es" : "", rest.size() == 1 ? "" : "s", listed(rest)),
+      nobody);
 }
 
 int revive(const ReviveOptions& options) {
