@@ -13,6 +13,7 @@
 #include <spindrift/group/created_subgroups.hpp>
 #include <spindrift/group/differing_nodes.hpp>
 #include <spindrift/group/group_audit.hpp>
+#include <spindrift/group/loss_report.hpp>
 #include <spindrift/group/poll_loop.hpp>
 #include <spindrift/group/steady_layout.hpp>
 

@@ -11,10 +11,6 @@
 
 namespace spindrift::group {
 
-/// The words of a member that has lost the majority of its view: who is gone, and by which command the rest goes on. Empty:
-/// it has not.
-[[nodiscard]] std::string words_of_loss(const views::Member& member);
-
 class JoinReport {
  public:
   using Handler = std::function<void(const std::vector<NodeId>& missing)>;

@@ -1,6 +1,9 @@
 // From calls to members.
 #include <spindrift/group/revive_calls.hpp>
 
+#include <string>
+
+#include <spindrift/group/call_outcome.hpp>
 #include <spindrift/views/member.hpp>
 
 namespace spindrift::group {
@@ -14,16 +17,11 @@ std::list<ReviveCalls::Call>::iterator ReviveCalls::begin(Revive revive) {
 }
 
 Result<View> ReviveCalls::await(std::list<Call>::iterator call, std::optional<Duration> limit) {
-  std::unique_lock lock(mutex_);
-  const auto is_over = [&] { return call->outcome.has_value(); };
-  const bool over = limit ? changed_.wait_for(lock, *limit, is_over) : (changed_.wait(lock, is_over), true);
-  Result<View> outcome =
-      over ? *std::move(call->outcome)
-           : Error(ErrorKind::timed_out, "the members that are named have not agreed in time: they are still told to go on, "
-                                         "and may")
-                 .fix("see that each of them has lost the majority, and trusts the others: spindrift group why, there");
-  calls_.erase(call);
-  return outcome;
+  const std::string late = "the members that are named have not agreed in time: they are still told to go on, and may";
+  return await_outcome(mutex_, changed_, calls_, call, limit,
+                       Error(ErrorKind::timed_out, late)
+                           .fix("see that each of them has lost the majority, and trusts the others: spindrift group why, "
+                                "there"));
 }
 
 void ReviveCalls::take(views::Member& member) {

@@ -2,7 +2,10 @@
 #include <spindrift/group/roster_calls.hpp>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include <spindrift/group/call_outcome.hpp>
 
 namespace spindrift::group {
 
@@ -29,16 +32,12 @@ Result<std::list<RosterCalls::Call>::iterator> RosterCalls::begin(const std::vec
 }
 
 Result<Roster> RosterCalls::await(std::list<Call>::iterator call, std::optional<Duration> limit) {
-  std::unique_lock lock(mutex_);
-  const auto is_over = [&] { return call->outcome.has_value(); };
-  const bool over = limit ? changed_.wait_for(lock, *limit, is_over) : (changed_.wait(lock, is_over), true);
-  Result<Roster> outcome =
-      over ? *std::move(call->outcome)
-           : Error(ErrorKind::timed_out, "the members have not agreed on the roster in time: the change is still wanted, "
-                                         "and may come to be")
-                 .fix("see that all members are well (spindrift group why), and ask again: what is done costs nothing");
-  calls_.erase(call);
-  return outcome;
+  const std::string late =
+      "the members have not agreed on the roster in time: the change is still wanted, and may come to be";
+  return await_outcome(
+      mutex_, changed_, calls_, call, limit,
+      Error(ErrorKind::timed_out, late)
+          .fix("see that all members are well (spindrift group why), and ask again: what is done costs nothing"));
 }
 
 std::vector<RosterChange> RosterCalls::take() {
