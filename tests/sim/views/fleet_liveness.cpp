@@ -177,7 +177,9 @@ std::optional<Fleet::Unsettled> Fleet::unsettled() {
       case MemberState::departing:
         if (waits_for_the_dead(*process) || waits_for_the_misplaced(*process)) break;
         return Unsettled{.what = name + " is " + std::string(views::to_string(process->state_))};
-      default: break;  // it has ended
+      case MemberState::idle:
+      case MemberState::left:
+      case MemberState::failed: break;
     }
   }
   if (members.empty()) return std::nullopt;
@@ -200,61 +202,6 @@ bool Fleet::at_rest_in(ViewId least) {
       if (process->member_->deliveries().loading(SubgroupId(s))) return true;
     }
     return false;
-  });
-}
-
-bool Fleet::looks(std::uint32_t node) {
-  const Process* const process = newest(node);
-  return process != nullptr && process->running_ && !process->frozen_ && process->state_ == MemberState::looking;
-}
-
-// Whether those that are here have to found the view that follows the newest: they are a majority of it, one knows of it,
-// and nobody has accepted another, of which they may need others.
-bool Fleet::memory_suffices() {
-  const View* const last = history_.newest_view();
-  if (last == nullptr || plan_.founded_by == views::FoundedBy::present || plan_.clocks_go_back) return false;
-  const auto in_a_view = [](const auto& each) {
-    return each->running_ && !each->frozen_ && each->member_->epoch() != nullptr && each->state_ != MemberState::failed &&
-           each->state_ != MemberState::left;
-  };
-  if (std::ranges::any_of(processes_, in_a_view)) return false;
-  std::size_t here = 0;
-  bool known = false;
-  bool all = true;
-  for (std::uint32_t node = 0; node < plan_.nodes.size(); ++node) {
-    if (records_.lives(node) && !looks(node)) return false;
-    const views::ViewRecord* const record = records_.record(node);
-    if (record != nullptr && (!record->accepted.empty() || (record->last && record->last->id > last->id))) all = false;
-    known |= looks(node) && record != nullptr && record->last && record->last->id == last->id;
-    const bool moved = !rosters_.endpoint_of(node).empty();
-    const auto rank = last->rank_of(NodeId(node));
-    if (!rank || !looks(node) || record == nullptr || moved) continue;
-    here += record->since <= last->incarnations[rank->value()] && last->roster.admits(NodeId(node)) ? 1 : 0;
-  }
-  return all && known && 2 * here > last->members.size();
-}
-
-bool Fleet::founders_complete() {
-  if (plan_.founded_by == views::FoundedBy::present) {  // of those that are there: none that does not answer
-    return std::none_of(processes_.begin(), processes_.end(), [](const auto& process) {
-      return process->running_ && (process->frozen_ || process->state_ != MemberState::looking);
-    });
-  }
-  // Some may have accepted a founding of which others have lost all memory.
-  bool lost = false;
-  bool remembered = false;
-  for (std::uint32_t node = 0; node < plan_.nodes.size(); ++node) {
-    lost |= records_.was_lost(node);
-    remembered |= records_.record(node) != nullptr && !records_.record(node)->empty();
-  }
-  if (lost && remembered) return false;
-  // Two that have moved do not find each other by their files.
-  const auto moved = [&](std::uint32_t node) { return !rosters_.endpoint_of(node).empty(); };
-  if (std::count_if(plan_.founders.begin(), plan_.founders.end(), moved) > 1) return false;
-  return std::all_of(plan_.founders.begin(), plan_.founders.end(), [&](std::uint32_t node) {
-    const Process* const process = newest(node);
-    if (process != nullptr && !process->founds_) return false;
-    return process != nullptr && process->running_ && !process->frozen_ && process->state_ == MemberState::looking;
   });
 }
 
