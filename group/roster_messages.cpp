@@ -10,13 +10,14 @@
 #include <nlohmann/json.hpp>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/json_number.hpp>
 
 namespace spindrift::group {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr int version = 3;
+constexpr std::uint64_t version = 3;
 // Each of those that go on, as if it were a change of the roster: a member that knows no such kind refuses it.
 constexpr std::string_view revive_kind = "revive";
 // A change of the layout's rings is asked for as one of a subgroup: whoever is asked knows which it is.
@@ -85,23 +86,17 @@ Result<std::vector<NodeId>> nodes_from(const Json& json) {
   return nodes;
 }
 
-/// The library converts negative numbers without a word, too.
-std::uint64_t number_at(const Json& json, const char* name) {
-  const Json& value = json.at(name);
-  return value.is_number_unsigned() ? value.get<std::uint64_t>() : throw Json::type_error::create(302, name, &value);
-}
-
 /// Whether it makes sense is for whoever takes it to check: what it leaves open is 0.
 Result<AddedSubgroup> subgroup_from(const Json& json) {
   AddedSubgroup subgroup;
   subgroup.name = json.at("name").get<std::string>();
   subgroup.mode = json.at("ordered").get<bool>() ? DeliveryMode::ordered : DeliveryMode::unordered;
   Profile& profile = subgroup.profile;
-  profile.ring_bytes = number_at(json, "ring_bytes");
-  profile.window_messages = number_at(json, "window_messages");
-  profile.message_bytes_max = number_at(json, "message_bytes_max");
-  profile.bulk_ring_bytes = number_at(json, "bulk_ring_bytes");
-  profile.large_message_bytes = number_at(json, "large_message_bytes");
+  profile.ring_bytes = whole_number(json.at("ring_bytes"));
+  profile.window_messages = whole_number(json.at("window_messages"));
+  profile.message_bytes_max = whole_number(json.at("message_bytes_max"));
+  profile.bulk_ring_bytes = whole_number(json.at("bulk_ring_bytes"));
+  profile.large_message_bytes = whole_number(json.at("large_message_bytes"));
   profile.split_rows = json.at("split_rows").get<bool>();
   SPINDRIFT_TRY_ASSIGN(subgroup.members, nodes_from(json.at("members")));
   SPINDRIFT_TRY_ASSIGN(subgroup.senders, nodes_from(json.at("senders")));
@@ -113,7 +108,7 @@ template <class T, class Read>
 Result<T> parsed(std::string_view text, const Read& read) {
   try {
     const Json json = Json::parse(text);
-    if (json.at("version").get<int>() != version) return not_understood("it is of another version");
+    if (whole_number(json.at("version")) != version) return not_understood("it is of another version");
     return read(json);
   } catch (const Json::exception&) {
     return not_understood("it is no JSON of the form that it should have");
@@ -139,7 +134,7 @@ std::string encode(const RosterCall& call) {
 Result<RosterCall> decode_roster_call(std::string_view text) {
   return parsed<RosterCall>(text, [](const Json& json) -> Result<RosterCall> {
     RosterCall call;
-    const auto patience = json.at("patience_ms").get<std::uint64_t>();
+    const auto patience = whole_number(json.at("patience_ms"));
     const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(roster_patience_max).count();
     if (patience > static_cast<std::uint64_t>(most)) return not_understood("more patience than there can be");
     call.patience = std::chrono::milliseconds(patience);
@@ -219,14 +214,14 @@ Result<Roster> checked(Roster roster) {
 Result<Roster> outcome_of(const Json& json) {
   if (json.contains("error")) {
     const Json& error = json.at("error");
-    const auto kind = error.at("kind").get<std::uint32_t>();
-    if (kind > static_cast<std::uint32_t>(ErrorKind::unsupported)) return not_understood("an error of unknown kind");
+    const auto kind = whole_number(error.at("kind"));
+    if (kind > static_cast<std::uint64_t>(ErrorKind::unsupported)) return not_understood("an error of unknown kind");
     Error told(static_cast<ErrorKind>(kind), error.at("message").get<std::string>());
     static_cast<void>(std::move(told).at(error.at("place").get<std::string>()));
     return std::move(told).fix(error.at("fix").get<std::string>());
   }
   Roster roster;
-  roster.edition = json.at("roster").at("edition").get<std::uint64_t>();
+  roster.edition = whole_number(json.at("roster").at("edition"));
   for (const Json& each : json.at("roster").at("nodes")) {
     SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
     roster.nodes.push_back({node, each.at("endpoint")});
@@ -237,8 +232,8 @@ Result<Roster> outcome_of(const Json& json) {
     roster.added.push_back(std::move(subgroup));
   }
   for (const Json& each : json.at("roster").at("sizes")) {
-    roster.sizes.push_back(
-        {each.at("subgroup").get<std::string>(), number_at(each, "ring_bytes"), number_at(each, "window_messages")});
+    roster.sizes.push_back({each.at("subgroup").get<std::string>(), whole_number(each.at("ring_bytes")),
+                            whole_number(each.at("window_messages"))});
   }
   return checked(std::move(roster));
 }

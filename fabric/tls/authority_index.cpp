@@ -1,7 +1,11 @@
 // The form of issued.json: times are seconds since 1970.
 #include <spindrift/fabric/tls/authority_index.hpp>
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
+
+#include <spindrift/core/json_number.hpp>
 
 namespace spindrift::fabric::tls {
 namespace {
@@ -11,7 +15,9 @@ using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
 std::int64_t number_of(sys_seconds time) { return time.time_since_epoch().count(); }
-sys_seconds time_at(const Json& entry, const char* key) { return sys_seconds(seconds(entry.at(key).get<std::int64_t>())); }
+sys_seconds time_at(const Json& entry, const char* key) {
+  return sys_seconds(seconds(whole_number(entry.at(key), std::numeric_limits<std::int64_t>::max())));
+}
 
 Result<IssuedCertificate> issued_in(const Json& entry) {
   IssuedCertificate issued;
@@ -25,7 +31,7 @@ Result<IssuedCertificate> issued_in(const Json& entry) {
 Result<AuthorityIndex> index_in(const Json& document) {
   AuthorityIndex index;
   index.group = document.at("group").get<std::string>();
-  index.lists = document.at("lists").get<std::uint64_t>();
+  index.lists = whole_number(document.at("lists"));
   for (const Json& entry : document.at("issued")) {
     SPINDRIFT_TRY_ASSIGN(IssuedCertificate issued, issued_in(entry));
     index.issued.push_back(std::move(issued));

@@ -109,7 +109,12 @@ TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is non
         R"({"version":3,"changes":[],"patience_ms":99999999999})",
         R"({"version":3,"changes":[{"kind":"add","node":-1,"endpoint":""}],"patience_ms":1})",
         R"({"version":3,"changes":[{"kind":"add","node":1.5,"endpoint":""}],"patience_ms":1})",
-        R"({"version":3,"changes":[{"kind":"add","node":4294967295,"endpoint":""}],"patience_ms":1})"}) {
+        R"({"version":3,"changes":[{"kind":"add","node":4294967295,"endpoint":""}],"patience_ms":1})",
+        R"({"version":6666666666666666666666662,"changes":[],"patience_ms":1})",
+        R"({"version":3.5,"changes":[],"patience_ms":1})", R"({"version":3,"changes":[],"patience_ms":1e300})",
+        R"({"version":3,"changes":[],"patience_ms":-1})",
+        R"({"version":3,"roster":{"edition":1e300,"nodes":[{"node":0,"endpoint":""}],"drained":[],"added":[],"sizes":[]}})",
+        R"({"version":3,"error":{"kind":-1e300,"message":"","place":"","fix":""}})"}) {
     const auto wrong = group::decode_roster_call(text);
     INFO(text);
     REQUIRE_FALSE(wrong);

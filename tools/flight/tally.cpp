@@ -5,10 +5,13 @@
 #include <cstring>
 #include <istream>
 #include <iterator>
+#include <limits>
 #include <ostream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <spindrift/core/json_number.hpp>
 
 #include "flight/sample_message.hpp"
 
@@ -44,7 +47,11 @@ struct SequencePrefix {
 };
 static_assert(sizeof(SequencePrefix) == 16);
 
-Digest digest_from(const Json& words) { return Digest{words.get<std::array<std::uint64_t, 2>>()}; }
+Digest digest_from(const Json& words) { return Digest{{whole_number(words.at(0)), whole_number(words.at(1))}}; }
+
+NodeId node_from(const Json& id) {
+  return NodeId(static_cast<std::uint32_t>(whole_number(id, std::numeric_limits<std::uint32_t>::max())));
+}
 
 bool is_there(const Sender& sender, const View& view) {
   const auto rank = view.rank_of(sender.node);
@@ -168,14 +175,14 @@ void FlightTally::load(SubgroupId subgroup, std::istream& from) {
       if (plan_[t].subgroup != subgroup) continue;
       const Json& topic = topics.at(position++);
       if (topic.at("name") != recording_.topics()[t].name) throw broken("its topics are others");
-      topics_[t] = {topic.at("count").get<std::uint64_t>(),
+      topics_[t] = {whole_number(topic.at("count")),
                     ChainedDigest(digest_from(topic.at("content"))),
-                    {NodeId(topic.at("sender").get<std::uint32_t>()), topic.at("incarnation").get<std::uint64_t>()}};
+                    {node_from(topic.at("sender")), whole_number(topic.at("incarnation"))}};
       if (topics_[t].count > recording_.topics()[t].samples) throw broken("it counts more samples than there are");
     }
     if (position != topics.size()) throw broken("its topics are others");
     subgroups_[subgroup.value()] = {ChainedDigest(digest_from(json.at("sequence"))),
-                                    json.at("messages").get<std::uint64_t>(), json.at("bytes").get<std::uint64_t>(), true};
+                                    whole_number(json.at("messages")), whole_number(json.at("bytes")), true};
   } catch (const Json::exception& failure) {
     throw broken(failure.what());
   }
