@@ -252,9 +252,7 @@ std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, const
 bool Founding::remember(std::span<const Met> met, PromiseRequest& request) const {
   const Recalled recalled = memories_->recalled(joins_of(met));
   request.view = recalled.next;
-  request.roster = recalled.roster.nodes.empty() ? roster_of(request.members, roster_) : recalled.roster;
-  if (!recalled.roster.nodes.empty() && request.roster.version != version_) ++request.roster.edition;
-  request.roster.version = version_;
+  request.roster = first_roster(request.members, recalled.roster);
   for (std::size_t i = 0; i < request.members.size(); ++i) {
     const auto digest = memories_->digest_of({request.members[i], request.incarnations[i]});
     if (!digest) return false;
@@ -303,18 +301,25 @@ std::string Founding::kept_by_memory(std::span<const Met> met) const {
          (living_.size() == 1 ? " runs" : " run") + " without a connection with this one, and may go on from the last view";
 }
 
+// Whole before anybody accepts it: who founds anew behind it, where nobody knows whether it came to be, goes on from that.
+Roster Founding::first_roster(std::span<const NodeId> members, const Roster& remembered) const {
+  const std::vector<SubgroupView> layout = layout_({members.begin(), members.end()}, nullptr);
+  Roster roster = remembered.nodes.empty() ? roster_of(members, roster_) : remembered;
+  roster.version = version_;
+  if (roster.sizes.empty()) roster.filed = digest_of(ring_sizes_of(layout));
+  roster.sizes = kept_ring_sizes(layout, roster.sizes);
+  if (!remembered.nodes.empty() && roster != remembered) ++roster.edition;
+  return roster;
+}
+
 ViewNotice Founding::first_view() const {
   ViewNotice first;
   first.view.members = request_->members;
   first.view.incarnations = request_->incarnations;
   first.view.id = request_->view;
-  first.view.roster = request_->roster.nodes.empty() ? roster_of(request_->members, roster_) : request_->roster;
+  first.view.roster = request_->roster.nodes.empty() ? first_roster(request_->members, {}) : request_->roster;
   first.view.subgroups = layout_(first.view.members, nullptr);
-  Roster& roster = first.view.roster;
-  roster.version = version_;
-  if (roster.sizes.empty()) roster.filed = digest_of(ring_sizes_of(first.view.subgroups));
-  roster.sizes = kept_ring_sizes(first.view.subgroups, roster.sizes);
-  set_ring_sizes(first.view.subgroups, roster.sizes);
+  set_ring_sizes(first.view.subgroups, first.view.roster.sizes);
   for (const AddedSubgroup& each : first.view.roster.added)
     first.view.subgroups.push_back(in_view(each, first.view.members, nullptr));
   for (const SubgroupView& subgroup : first.view.subgroups) {

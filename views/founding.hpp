@@ -98,6 +98,8 @@ class Founding {
   [[nodiscard]] bool remember(std::span<const Met> met, PromiseRequest& request) const;
   [[nodiscard]] bool is_last_asked(const PromiseRequest& request) const;
   [[nodiscard]] std::vector<NodeId> founders(const Look& look) const;
+  /// `remembered`: of the last view that nodes remember; without nodes: none do.
+  [[nodiscard]] Roster first_roster(std::span<const NodeId> members, const Roster& remembered) const;
   [[nodiscard]] ViewNotice first_view() const;
 
   Join self_;

@@ -39,6 +39,7 @@ TEST_CASE("a majority of the last view founds under a greater id and its roster,
   Nodes nodes;
   RecordedView last = recorded(7, {5, 3, 4});
   last.roster = {4, {{NodeId(3), "a:1"}, {NodeId(4), "b:1"}, {NodeId(5), "c:1"}}, {}};
+  last.roster.sizes = ring_sizes_of(one_subgroup(ids({3, 4, 5}), nullptr));
   nodes.remember(3, last);
   nodes.remember(5, last);
   nodes.start(3);
@@ -214,6 +215,49 @@ TEST_CASE("a process that died after its promise is not founded beside: its node
   nodes.run();
   REQUIRE(nodes.founded_by(1));
   CHECK(nodes.founded_by(1)->id == ViewId(9));
+}
+
+TEST_CASE("who founds behind a founding that may have come to be keeps its sizes of rings and its edition") {
+  Nodes nodes;
+  nodes.start(0);
+  nodes.start(1);
+  nodes.start(2);
+  nodes.run();
+  REQUIRE(nodes.founded_by(0));
+  const Roster first = nodes.founded_by(0)->roster;  // nobody else has heard of the view yet
+  CHECK(first.sizes == ring_sizes_of(one_subgroup(ids({0, 1, 2}), nullptr)));
+  for (const std::uint32_t node : {0U, 1U, 2U}) nodes.stop(node);
+  nodes.layout = [](const std::vector<NodeId>& members, const View* previous) {
+    auto subgroups = one_subgroup(members, previous);
+    subgroups[0].profile.ring_bytes *= 2;
+    return subgroups;
+  };
+  nodes.start(1);
+  nodes.start(2);
+  nodes.run();
+  REQUIRE(nodes.founded_by(1));
+  CHECK(nodes.founded_by(1)->id == ViewId(1));
+  CHECK(nodes.founded_by(1)->roster == first);
+  CHECK(ring_sizes_of(nodes.founded_by(1)->subgroups) == first.sizes);
+}
+
+TEST_CASE("who founds behind a view whose sizes of rings hold the file's messages no more does so in the next edition") {
+  Nodes nodes;
+  RecordedView last = recorded(7, {0, 1, 2});
+  last.roster = {4, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}, {NodeId(2), "c:1"}}, {}};
+  last.roster.sizes = ring_sizes_of(one_subgroup(ids({0, 1, 2}), nullptr));
+  nodes.layout = [](const std::vector<NodeId>& members, const View* previous) {
+    auto subgroups = one_subgroup(members, previous);
+    subgroups[0].profile.ring_bytes *= 16;
+    subgroups[0].profile.message_bytes_max = subgroups[0].profile.ring_bytes / 4;
+    return subgroups;
+  };
+  for (const std::uint32_t node : {0U, 1U, 2U}) nodes.remember(node, last);
+  for (const std::uint32_t node : {0U, 1U, 2U}) nodes.start(node);
+  nodes.run();
+  REQUIRE(nodes.founded_by(0));
+  CHECK(nodes.founded_by(0)->roster.edition == 5);
+  CHECK(nodes.founded_by(0)->roster.sizes == ring_sizes_of(nodes.layout(ids({0, 1, 2}), nullptr)));
 }
 
 TEST_CASE("a record that begins later than the view does not count, however many of its nodes are here") {

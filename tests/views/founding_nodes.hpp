@@ -34,10 +34,11 @@ inline RecordedView recorded(std::uint64_t id, std::vector<std::uint32_t> nodes,
 
 /// A node, its memory, and the process of it that looks for a group.
 struct Process {
-  Process(std::uint32_t id, PaperMemory& memory_of_node, std::uint64_t incarnation, std::vector<std::uint32_t> named)
+  Process(std::uint32_t id, PaperMemory& memory_of_node, std::uint64_t incarnation, std::vector<std::uint32_t> named,
+          LayoutFunction layout)
       : who{NodeId(id), incarnation}, memory(memory_of_node), record(&memory, true) {
     REQUIRE(record.begin(incarnation));
-    founding = std::make_unique<Founding>(who, ids(std::move(named)), one_subgroup, Roster{}, &record);
+    founding = std::make_unique<Founding>(who, ids(std::move(named)), std::move(layout), Roster{}, &record);
   }
   [[nodiscard]] Founding::Met met() const { return {who, !view}; }
 
@@ -54,7 +55,7 @@ struct Nodes {
     memories[node].stored = ViewRecord{100, std::move(last), std::move(accepted)};
   }
   Process& start(std::uint32_t node) {
-    processes[node] = std::make_unique<Process>(node, memories[node], 500 + 10 * ++starts + node, named);
+    processes[node] = std::make_unique<Process>(node, memories[node], 500 + 10 * ++starts + node, named, layout);
     for (auto& [id, process] : processes) process->founding->on_lost();
     return *processes[node];
   }
@@ -115,6 +116,7 @@ struct Nodes {
   }
 
   std::vector<std::uint32_t> named{0, 1, 2};
+  LayoutFunction layout = one_subgroup;  // of the files of those that are started
   PaperMemory memories[6];
   std::map<std::uint32_t, std::unique_ptr<Process>> processes;
   std::vector<Apart> apart;
