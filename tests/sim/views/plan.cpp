@@ -276,18 +276,6 @@ void draw_missing_link(std::uint64_t seed, Plan& plan) {
   plan.faults_end = std::max(plan.faults_end, at + 100'000);
 }
 
-// Nodes whose application is to fail: some are patient with it, and end when it takes nothing for too long.
-void draw_lag(std::uint64_t seed, Plan& plan) {
-  Random random(seed, Purpose::lag);
-  for (NodePlan& node : plan.nodes) {
-    if (node.throws_after == 0 || !random.chance(1, 2)) continue;
-    node.throws_after = 0;
-    node.lagging_after = static_cast<Ticks>(random.spread(20'000, 2'000'000));
-    node.refusals_in_1000 = 200;
-    node.refusal_ns_max = 4 * node.lagging_after;
-  }
-}
-
 // Links break between members that are all well, and hosts sleep so shortly that nobody is given up for it. At most as many
 // break as a minority has members, so that the group can go on; often many of one member, and all of one cause.
 void draw_broken_links(std::uint64_t seed, Plan& plan) {
@@ -417,6 +405,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_ring_files(seed, plan);
   draw_releases(seed, plan);
   draw_revivals(seed, plan);
+  allow_looks(plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }

@@ -185,6 +185,10 @@ void draw_ring_files(std::uint64_t seed, Plan& plan);
 void draw_releases(std::uint64_t seed, Plan& plan);
 /// Members that wait for a revival, in some plans.
 void draw_revivals(std::uint64_t seed, Plan& plan);
+/// Members that end when their application takes nothing for too long, in place of ones whose application fails.
+void draw_lag(std::uint64_t seed, Plan& plan);
+/// Room among the plan's events for the looks of such members; for when the end of its faults is known.
+void allow_looks(Plan& plan);
 /// Which nodes are in which subgroup of the layout.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 
