@@ -56,7 +56,7 @@ TEST_CASE("a subgroup that is created has a name, a profile and nodes that are p
   CHECK_FALSE(check(bulky));
 }
 
-TEST_CASE("in a view it has the members that it lists, those of before first, or all; without any it is inadequate") {
+TEST_CASE("in a view it has the members that it lists, those of before first, or all, and without any it is inadequate") {
   AddedSubgroup some = orders();
   some.members = nodes({1, 3, 5});
   some.senders = nodes({3, 5});

@@ -102,7 +102,7 @@ TEST_CASE("what a stranger says cannot break a line of the audit, imitate a fiel
   CHECK(text.size() < 1600);
 }
 
-TEST_CASE("of refusals there are forty lines in ten seconds, and the next one counts the rest; of removals there are all") {
+TEST_CASE("of refusals there are forty lines in ten seconds, and the next counts the rest, but of removals there are all") {
   AuditFixture fixture;
   fixture.begin();
   fixture.fill();

@@ -49,7 +49,7 @@ TEST_CASE("sizes fit the subgroups of a layout, all in their order, if these hol
   CHECK(fit(sizes, large));
 }
 
-TEST_CASE("subgroups have the sizes that they are given, and keep everything else; none are no sizes") {
+TEST_CASE("subgroups have the sizes that they are given, and keep everything else, and none are no sizes") {
   std::vector<SubgroupView> changed = layout;
   set_ring_sizes(changed, {});
   CHECK(changed[0].profile == layout[0].profile);

@@ -77,7 +77,7 @@ TEST_CASE("a word travels with its kind, a message with its bytes, and an unknow
   CHECK_FALSE(decode_control(encode(static_cast<Kind>(static_cast<std::uint64_t>(Kind::revoked) + 1), 0)));
 }
 
-TEST_CASE("a part of lists of revoked certificates travels with what follows it; an empty one, or too much, is none") {
+TEST_CASE("a part of lists of revoked certificates travels with what follows it, and an empty one, or too much, is none") {
   const std::vector<std::byte> lists(message_bytes_max, std::byte{5});
   CHECK(revoked_messages({}).empty());
   const auto messages = revoked_messages(lists);

@@ -154,7 +154,7 @@ TEST_CASE("a node cannot issue other nodes' certificates with its own key") {
   CHECK(has(handshake_error(*handshake.called).to_string(), "invalid CA certificate"));
 }
 
-TEST_CASE("if there are lists, the issuer of each node must have one; an authority between is looked up if its issuer has") {
+TEST_CASE("if there are lists, each node's issuer must have one, and an authority between is looked up if its issuer has") {
   const KeyPair stranger = value_or_throw(make_authority("orders", this_year()));
   const KeyPair wide = certify(Owned<EVP_PKEY>(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")), "wide", of_authority);
   const KeyPair between = certify(Owned<EVP_PKEY>(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")), "between", of_authority,

@@ -168,7 +168,7 @@ TEST_CASE("a peer that holds this node's certificate for revoked is remembered u
   CHECK(other->who_say_revoked().empty());
 }
 
-TEST_CASE("a rotated key is used from the next connection on; peers take both until one is revoked") {
+TEST_CASE("a rotated key is used from the next connection on, and peers take both until one is revoked") {
   TwoNodes group;
   const auto one = group.credentials(0), other = group.credentials(1);
   const KeyPair old = pair_of(group, 1);

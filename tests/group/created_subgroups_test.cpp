@@ -73,7 +73,7 @@ AddedSubgroup small(std::string name) {
 
 }  // namespace
 
-TEST_CASE("a subgroup is created by one member and used by all, in one order; who set no handler discards and counts") {
+TEST_CASE("a subgroup is created by one member and used by all, in one order, and who set no handler discards and counts") {
   const bool tcp = GENERATE(false, true);
   const GroupFixture fixture(tcp ? "tcp" : "shm");
   auto groups = fixture.join(3);
@@ -242,7 +242,7 @@ TEST_CASE("a hundred subgroups are created in one change of the view, and a newc
   CHECK(heard["s99"].messages().back() == "from the newcomer");
 }
 
-TEST_CASE("only listed nodes are in a subgroup, of these only its senders send; and it outlives members that go") {
+TEST_CASE("only listed nodes are in a subgroup, of these only its senders send, and it outlives members that go") {
   const GroupFixture fixture;
   auto groups = fixture.join(3);
   for (const auto& group : groups) take_layout(*group);

@@ -77,6 +77,16 @@ class GroupFixture {
 
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
 
+  /// Loopback addresses of this process's own: each node a host of its own, or, where a fabric knows of neighbors, the even
+  /// on one and the odd on another. Over verbs the addresses of the devices, in turn.
+  [[nodiscard]] std::string addresses() const {
+    const auto pid = static_cast<unsigned>(::getpid());
+    const std::string net = "127." + std::to_string(pid / 250 % 250 + 1) + "." + std::to_string(pid % 250) + ".";
+    if (fabric_.ends_with("verbs")) return in_turn(verbs_hosts());
+    if (!fabric_.starts_with("shm+")) return net + "<id>:7411";
+    return in_turn({net + "201", net + "202"});
+  }
+
  private:
   void make_keys() const {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -97,15 +107,6 @@ class GroupFixture {
     text += (extra.empty() ? "join_timeout_ms = 20000\n" : extra) + "\n[LAYOUT]\njson_layout = '[{\"name\":\"orders\",";
     text += "\"members\":[" + ids + "]},{\"name\":\"ticks\",\"mode\":\"unordered\",\"members\":[" + ids + "]}]'\n";
     return text;
-  }
-  /// Loopback addresses of this process's own: each node a host of its own, or, where a fabric knows of neighbors, the even
-  /// on one and the odd on another. Over verbs the addresses of the devices, in turn.
-  [[nodiscard]] std::string addresses() const {
-    const auto pid = static_cast<unsigned>(::getpid());
-    const std::string net = "127." + std::to_string(pid / 250 % 250 + 1) + "." + std::to_string(pid % 250) + ".";
-    if (fabric_.ends_with("verbs")) return in_turn(verbs_hosts());
-    if (!fabric_.starts_with("shm+")) return net + "<id>:7411";
-    return in_turn({net + "201", net + "202"});
   }
   [[nodiscard]] static std::string in_turn(const std::vector<std::string>& hosts) {
     std::string list;

@@ -128,7 +128,7 @@ TEST_CASE("a reader says where it is each quarter of a lap, unless a quicker one
   CHECK_FALSE(reader.report_due(0));
 }
 
-TEST_CASE("what a member may not copy for observers they miss, and it is counted; the group goes on") {
+TEST_CASE("what a member may not copy for observers they miss, and it is counted, and the group goes on") {
   const GroupFixture fixture;
   auto groups = fixture.join_from(0, 2, "join_timeout_ms = 20000\nobserver_bytes_per_s = 1048576\n");
   auto journals = keep_journals(groups);

@@ -325,7 +325,7 @@ TEST_CASE("a node of no file is added, joins with a file of its own, and finds t
   CHECK(groups[1]->view().roster.edition == 2);
 }
 
-TEST_CASE("a member that removes itself leaves, and its call has the roster without it; the others go on") {
+TEST_CASE("a member that removes itself leaves, its call has the roster without it, and the others go on") {
   const GroupFixture fixture;
   auto groups = pair_of(fixture);
   const Roster without = groups[0]->change_roster({{Kind::remove, NodeId(0), ""}});

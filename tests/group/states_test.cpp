@@ -221,7 +221,7 @@ TEST_CASE("a save that takes long holds up its subgroup at its member alone, and
   for (Keeper* each : {all.zero.get(), &three, all.one.get(), &two}) each->group().leave();
 }
 
-TEST_CASE("a load that takes long holds up its subgroup at the newcomer alone; deliveries follow it") {
+TEST_CASE("a load that takes long holds up its subgroup at the newcomer alone, and deliveries follow it") {
   GroupFixture fixture(GENERATE("shm", "tcp"));
   Founders all(fixture);
   Keeper two(fixture.config(2, 4, extra));

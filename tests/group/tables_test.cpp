@@ -236,7 +236,7 @@ TEST_CASE("a barrier goes on without who leaves or dies, and with who comes") {
   groups[1]->leave();
 }
 
-TEST_CASE("a handler may set rows, and may not wait for them; what it throws ends its member") {
+TEST_CASE("a handler may set rows, and may not wait for them, and what it throws ends its member") {
   GroupFixture fixture;
   auto groups = fixture.join(2);
   for (auto& group : groups) take_everything(*group);

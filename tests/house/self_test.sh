@@ -64,6 +64,8 @@ plant core/ids.hpp '// TO''DO: more\n'
 expect 'unfinished work' 'unfinished' "$here/tidy.sh" "$tree"
 plant sst/table.cpp "$(printf '\\n%.0s' {1..450})"
 expect 'a long file' 'over 450 lines' "$here/tidy.sh" "$tree"
+plant views/a_test.cpp '// Tests.\nTEST_CASE("one; and another") {}\n'
+expect 'a test that ctest cannot name' 'a semicolon in the name' "$here/tidy.sh" "$tree"
 plant core/bare.hpp '// Bare.\nint x;\n'
 expect 'a header without a guard' 'without #pragma once' "$here/tidy.sh" "$tree"
 plant core/mute.hpp '#pragma once\nint x;\n'

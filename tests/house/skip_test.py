@@ -53,6 +53,7 @@ def main():
     expect('a test that skips itself', 77, ['skipped: is skipped: planted'], [planted, 'is skipped'])
     expect('one that passes beside it', 0, ['1 of 2 test cases skipped'], [planted, 'is skipped,passes'])
     expect('one that also fails', 1, ['assertions: 1'], [planted, 'is skipped once and fails once'])
+    expect('a name that no test has', 2, ['No tests ran'], [planted, 'there is none'])
     expect('as many failures as mean skipped', 1, ['77 failed'], [planted, 'fails as often as means skipped'])
     test = tree / 'tools/test'
     expect('a skipped test', 0, ['skipped: lacking: no device', '\n1 passed, 0 failed, 1 skipped\n'], [test, '--only', 'release'])

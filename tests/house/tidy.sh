@@ -30,6 +30,8 @@ if [ "${#sources[@]}" -gt 0 ]; then
   # A file opens with its purpose: a comment in its first line, a #pragma once behind it in a header.
   complain 'no sentence of purpose at the top' "$(awk 'FNR == 1 && !/^(\/\/|\/\*) ?[^ ]/ { print FILENAME ":1: " $0 }' "${sources[@]}")"
 fi
+# ctest's list of tests is cut at it: what runs is the name before it, which no test has.
+complain 'a semicolon in the name of a test' "$(grep -nHP 'TEST_CASE\(.*".*;.*"' "${sources[@]}" || true)"
 for header in "${sources[@]}"; do
   [[ $header == *.hpp ]] || continue
   grep -q '^#pragma once$' "$header" || complain 'a header without #pragma once' "$header:1:"

@@ -93,7 +93,7 @@ TEST_CASE("more nodes than there are lookups at a time are all found") {
   for (int i = 0; i < 80; ++i) CHECK(answer_of(client) == MetaSearch::State::found);
 }
 
-TEST_CASE("a write to memory that is not known is looked up first; then it goes, for a lease") {
+TEST_CASE("a write to memory that is not known is looked up first, then it goes, for a lease") {
   Acquaintance known(5);
   known.server.tell_memory(2, known.peer);
   Client& client = known.client;

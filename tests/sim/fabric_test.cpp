@@ -278,7 +278,7 @@ TEST_CASE("memory that is exposed before the peer's first message is found (J5)"
   CHECK(report.violation()->invariant == "J5");
 }
 
-TEST_CASE("what a disconnected peer posts later lands nowhere; of what it had posted, a prefix") {
+TEST_CASE("what a disconnected peer posts later lands nowhere, and of what it had posted, a prefix") {
   bool landed = false;
   bool vanished = false;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {

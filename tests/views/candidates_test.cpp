@@ -36,7 +36,7 @@ TEST_CASE("a member's word says which candidates it is linked with, until it say
   CHECK(linked() == RankSet(0b011, 0));
 }
 
-TEST_CASE("a later start of a candidate takes its place, though the end of that one is not heard; an earlier does not") {
+TEST_CASE("a later start of a candidate takes its place, though the end of that one is not heard, but an earlier does not") {
   Desk desk;
   desk.links.begin_view(desk.view);
   desk.meet(13, 3, 103);

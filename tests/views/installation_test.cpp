@@ -204,7 +204,7 @@ TEST_CASE("a row of the wrong size, or one that came before its bulk rings, is a
   CHECK(bulk.installation.present()->change().suspected().contains(Rank(1)));
 }
 
-TEST_CASE("memory that comes unannounced, or for another use, is out of turn; of an earlier view it is given back") {
+TEST_CASE("memory that comes unannounced, or for another use, is out of turn, and of an earlier view it is given back") {
   Stage stage;
   stage.begin(view_of(3));
   CHECK_FALSE(stage.installation.on_exposed(stage.other, {fabric::RegionKey(5), 64, fabric::Access::write}));

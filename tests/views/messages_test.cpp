@@ -107,7 +107,7 @@ TEST_CASE("reasons travel, cut to size and made printable") {
   CHECK(std::get<Removed>(*removed).reason.size() == 512);
 }
 
-TEST_CASE("candidates travel, or none; each node once, as some incarnation") {
+TEST_CASE("candidates travel, or none, each node once, as some incarnation") {
   const auto travels = [](std::vector<Join> candidates) {
     const auto message = read(encode(LinkedCandidates{candidates}));
     return message && std::get<LinkedCandidates>(*message).candidates == candidates;

@@ -115,7 +115,7 @@ TEST_CASE("an id behind a view tells of its revivals, and follows it at once in 
   }
 }
 
-TEST_CASE("those who are left are named, and no others; the rest is no majority that may live, or it is forced") {
+TEST_CASE("those who are left are named, and no others, and the rest is no majority that may live, or it is forced") {
   View view = five_members();
   view.roster.version = revivals_since;
   const auto asked = [&](const Revivable& about, std::vector<std::uint32_t> members, bool force = false) {

@@ -151,7 +151,7 @@ TEST_CASE("a thread that still builds a message in the old ring keeps what is le
   CHECK(stage.application.heard[0] == "x");
 }
 
-TEST_CASE("a subgroup is silent when its threads are out, all is sent again, and everybody has it; until the next view") {
+TEST_CASE("until the next view a subgroup is silent when its threads are out, all is sent again, and everybody has it") {
   Stage stage;
   Epoch& first = stage.next_open(1);
   stage.send("ab");

@@ -180,7 +180,7 @@ TEST_CASE("nothing is taken for an application that is not ready, and not more t
   CHECK(newcomer.application.loaded.size() == offset);
 }
 
-TEST_CASE("a piece out of turn is a fault of its source; one of another view, or of nobody's transfer, is nothing") {
+TEST_CASE("a piece out of turn is a fault of its source, but one of another view, or of nobody's transfer, is nothing") {
   const View view = view_of(4);
   Side newcomer(2);
   newcomer.begin(view, set_of({0}));
