@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/group/roster_service.hpp>
@@ -17,11 +18,14 @@
 #include "confirmation.hpp"
 #include "exit_code.hpp"
 #include "group_report.hpp"
+#include "json_output.hpp"
 #include "number_option.hpp"
 #include "roster_call.hpp"
 
 namespace spindrift::tools {
 namespace {
+
+constexpr int revive_json_version = 1;
 
 struct ReviveOptions : RosterCallOptions {
   std::vector<std::uint32_t> members;
@@ -86,12 +90,16 @@ bool known_to_have_ended(const ReviveOptions& options, const GroupReport& report
   return 2 * may_live <= told.status.members.size();
 }
 
-bool confirmed(const ReviveOptions& options, const NodeReport& told) {
-  if (options.yes) return true;
+std::vector<NodeId> given_up_by(const ReviveOptions& options, const NodeReport& told) {
   std::vector<NodeId> rest;
   for (const auto& member : told.status.members) {
     if (!is_in(named_by(options), member.node)) rest.push_back(member.node);
   }
+  return rest;
+}
+
+bool confirmed(const ReviveOptions& options, const std::vector<NodeId>& rest) {
+  if (options.yes) return true;
   const Error nobody = Error(ErrorKind::bad_argument, "nobody is here to be asked whether the group is to be revived")
                            .fix("give --yes once you know that the others have not gone on, and will not");
   const bool one = options.members.size() == 1;
@@ -106,21 +114,31 @@ bool confirmed(const ReviveOptions& options, const NodeReport& told) {
       nobody);
 }
 
+int print(const ReviveOptions& options, const std::vector<NodeId>& given_up, bool revived) {
+  const ExitCode code = revived ? ExitCode::success : ExitCode::interrupted;
+  if (options.json) {
+    print_document(versioned(revive_json_version,
+                             {{"revived", revived}, {"members", named_by(options)}, {"given_up", given_up}}));
+  } else if (revived) {
+    fmt::print("the group goes on with node{} {}\n", options.members.size() == 1 ? "" : "s", listed(named_by(options)));
+  } else {
+    fmt::print("nothing was revived\n");
+  }
+  return number(code);
+}
+
 int revive(const ReviveOptions& options) {
   const GroupPlace place = place_of(options);
   const GuardedDirectory directory = opened(place);
   const GroupReport report = value_or_throw(read_group(place.directory));
   const NodeReport& told = told_by(options, report, place.directory);
   require_ended(options, report, told);
-  if (!confirmed(options, told)) {
-    fmt::print("nothing was revived\n");
-    return number(ExitCode::interrupted);
-  }
+  const std::vector<NodeId> rest = given_up_by(options, told);
+  if (!confirmed(options, rest)) return print(options, rest, false);
   const bool force = options.force || known_to_have_ended(options, report, told);
   const group::RosterCall call{{}, std::chrono::milliseconds(options.timeout_ms), group::Revive{named_by(options), force}};
   static_cast<void>(value_or_throw(group::change_roster_through(directory, told.status.node, call)));
-  fmt::print("the group goes on with node{} {}\n", options.members.size() == 1 ? "" : "s", listed(named_by(options)));
-  return number(ExitCode::success);
+  return print(options, rest, true);
 }
 
 }  // namespace
@@ -132,6 +150,7 @@ void add_revive_command(CLI::App& group, Work& chosen) {
       {"revive", "Let members that have lost the majority, and wait, go on without the rest, with the state that they have"},
       options, revive);
   add_roster_call_options(*command, *options);
+  add_json_option(*command, *options);
   command->add_option("--members", options->members, "IDs of the members that go on: all that are left")
       ->required()
       ->delimiter(',')

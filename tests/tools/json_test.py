@@ -9,6 +9,7 @@ import pathlib
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,8 @@ EXACT = 2 ** 53  # a reader of JSON may round what is greater
 KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status': 'group_status', 'group members': 'group_members',
          'group why': 'group_why', 'group roster': 'group_roster', 'group add': 'group_roster', 'group remove': 'group_roster',
          'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'group subgroups': 'group_subgroups',
-         'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups', 'doctor': 'doctor',
+         'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups',
+         'group revive': 'group_revive', 'doctor': 'doctor',
          'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
@@ -281,6 +283,28 @@ class Kinds(unittest.TestCase):
             drained = output_of('group', 'drain', '2', '--config', group.config, '--json')
             self.assertEqual([each['node'] for each in drained['nodes'] if each['drained']], [2])
             self.assertEqual(output_of('group', 'drain', '2', '--undo', '--config', group.config, '--json')['edition'], 5)
+
+    def test_group_revive(self):
+        with Group() as group:
+            with contextlib.ExitStack() as ports:
+                sockets = [ports.enter_context(socket.create_server(('127.0.0.1', 0))) for _ in range(3)]
+                addresses = ', '.join(f'{node}@127.0.0.1:{each.getsockname()[1]}' for node, each in enumerate(sockets))
+            between_hosts = f'addresses = {addresses}\nfabric = tcp\nsecurity = none\nmajority_lost = wait\n[LAYOUT]'
+            group.config.write_text(group.config.read_text().replace('[LAYOUT]', between_hosts))
+            zero, one, two = group.found()
+            about = ('group', 'revive', '--config', group.config, '--json', '--members', '0')
+            self.assertIn('has lost the majority', error_of(*about, '--yes', code=3)['message'])
+            for member in (one, two):
+                member.process.send_signal(signal.SIGSTOP)  # neither takes note of the other's death
+            for member in (one, two):
+                member.end(signal.SIGKILL)
+            status = ('group', 'status', '--config', group.config, '--json')
+            while output_of(*status, kind='group_status')['nodes'][0]['condition'] != 'stranded':
+                time.sleep(0.01)  # nobody tells when its status is written
+            self.assertIn('--yes', error_of(*about, code=2, stdin=subprocess.DEVNULL)['fix'])
+            done = output_of(*about, '--yes')
+            self.assertEqual((done['revived'], done['members'], done['given_up']), (True, [0], [1, 2]))
+            zero.wait_for(event='view', members=[0])
 
     def test_group_subgroups(self):
         with Group() as group:
