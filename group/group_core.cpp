@@ -266,6 +266,7 @@ void GroupCore::publish_state() {
   if (views::is_between_views(state)) status_->on_waiting(group::awaited_applications(*member_, channels_));
   if (state == published_) return;
   published_ = state;
+  counters_->stranded_since_ms.set(state == MemberState::stranded ? wall_clock_ms() : 0);
   // All members have the view: what was wanted of the roster is told now.
   if (state == MemberState::active) {
     attached_.rosters.on_active();

@@ -81,6 +81,7 @@ struct OwnCounters {
   CounterBlock block;
   Counter sleeps;
   Counter views;
+  Counter stranded_since_ms;  ///< by the wall clock; 0: it is not
 };
 
 }  // namespace group

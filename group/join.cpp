@@ -242,7 +242,8 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
   CounterBlock block = std::move(counters).value();
   const Counter sleeps = block.counter("poller.sleeps"), views = block.counter("views.installed");
   const Counter slow_upcalls = block.counter("poller.slow_upcalls");
-  counters_.emplace(group::OwnCounters{std::move(block), sleeps, views});
+  const Counter stranded_since_ms = block.counter("member.stranded_since_ms");
+  counters_.emplace(group::OwnCounters{std::move(block), sleeps, views, stranded_since_ms});
   reports_.emplace(group::Reports{{environment_.clock, slow_upcalls},
                                   {},
                                   group::ConclusionWatch(group::handler_stuck_after(*config_)),

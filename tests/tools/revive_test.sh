@@ -42,6 +42,11 @@ send() { # FIRST LAST: lines, by node 3
   seq "$1" "$2" | "$spindrift" send orders --id 3 --config group.cfg --quiet >/dev/null 2>errors_sent || { cat errors_sent; exit 1; }
 }
 revive() { "$spindrift" group revive --config group.cfg "$@" >printed 2>errors </dev/null; }
+stranded_since() { # since when node 0 is, as counters and metrics have it
+  "$spindrift" counters --config group.cfg --id 0 | sed -n 's/^ *\([0-9]*\)  *member.stranded_since_ms$/\1/p' >counted
+  "$spindrift" counters --config group.cfg --format prometheus | sed -n 's/^spindrift_member_stranded_since_seconds{.*node="0".*} //p' >measured
+  echo "$(cat counted) $(cat measured)"
+}
 fails() { # CODE TEXT OPTIONS…: to revive the group fails so
   local code=$1 text=$2 ended
   shift 2
@@ -62,12 +67,16 @@ for node in 0 1 2; do run_node $node; done
 until_in_view 0 1 2
 send 1 500
 fails 3 'has lost the majority' --members 0 --yes
+[ "$(stranded_since)" = '0 0.000' ] || { stranded_since; exit 1; }
+began_ms=$(date +%s%3N)
 
 # Two die: what is left waits, is found by `why`, and goes on with the word of those who run it.
 for node in 1 2; do kill -9 "${members[node]}"; done
 until_state 0 stranded
 "$spindrift" group why --config group.cfg >why
 grep -q 'node 0 waits: without a majority it keeps its state: lost the majority of view .* spindrift group revive --members 0$' why || { cat why; exit 1; }
+since_ms=$(stranded_since | cut -d' ' -f1)
+[ "$since_ms" -ge "$began_ms" ] && [ "$since_ms" -le "$(date +%s%3N)" ] && stranded_since | grep -q " ${since_ms%???}" || { stranded_since; exit 1; }
 grep -q 'waits: it has lost the majority of its view, and keeps its state' errors0 || { cat errors0; exit 1; }
 "$spindrift" group create-subgroup late --config group.cfg >printed 2>errors && { echo "a subgroup was created without a majority"; exit 1; }
 grep -q 'has lost the majority of its view, and changes nothing' errors || { cat errors; exit 1; }
@@ -85,6 +94,7 @@ revive --members 0 --yes || { cat errors; exit 1; }
 grep -q 'the group goes on with node 0' printed || { cat printed; exit 1; }
 wait $waiting || exit 1
 until_in_view 0
+[ "$(stranded_since)" = '0 0.000' ] || { stranded_since; exit 1; }
 printed 0 1 1000
 
 # Nodes that were given up come again, as newcomers.
