@@ -27,8 +27,16 @@ void tell_view(AuditTrail& audit, const views::NewView& news, const std::vector<
   }
 }
 
-void tell_turned_away(AuditTrail& audit, NodeId node, const std::string& reason, std::string address) {
-  audit.write({.kind = AuditKind::refused, .subject = node, .address = std::move(address), .reason = reason});
+void RefusedNodes::tell(AuditTrail& audit, NodeId node, const std::string& reason, std::string address, Time now) {
+  const std::uint64_t times = told_.due(node, reason, now);
+  if (times == 0) return;
+  std::vector<log::Field> more;
+  if (times > 1) more.emplace_back("times", times);
+  audit.write({.kind = AuditKind::refused,
+               .subject = node,
+               .address = std::move(address),
+               .reason = reason,
+               .more = std::move(more)});
 }
 
 void tell_end(AuditTrail& audit, NodeId self, const std::optional<Error>& failure) {

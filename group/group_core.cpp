@@ -12,7 +12,6 @@
 #include <spindrift/core/log.hpp>
 #include <spindrift/group/created_subgroups.hpp>
 #include <spindrift/group/differing_nodes.hpp>
-#include <spindrift/group/group_audit.hpp>
 #include <spindrift/group/loss_report.hpp>
 #include <spindrift/group/poll_loop.hpp>
 #include <spindrift/group/steady_layout.hpp>
@@ -370,8 +369,9 @@ void GroupCore::on_turned_away(NodeId node, const std::string& reason) {
   const std::string differing = looks ? group::differing_nodes(*directory_, agreed_values(*config_), {node}) : std::string();
   const std::string why = differing.empty() ? reason : reason + ": " + differing;
   const Roster roster = environment_.state.view().roster;
-  group::tell_turned_away(*environment_.audit, node, why,
-                          roster.contains(node) ? roster.endpoint_of(node) : config_->address_of(node));
+  const bool listed = roster.contains(node);
+  reports_->refused_nodes.tell(*environment_.audit, node, why,
+                               listed ? roster.endpoint_of(node) : config_->address_of(node), environment_.clock.now());
 }
 
 void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {

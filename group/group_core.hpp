@@ -20,6 +20,7 @@
 #include <spindrift/group/channels.hpp>
 #include <spindrift/group/conclusion_watch.hpp>
 #include <spindrift/group/group.hpp>
+#include <spindrift/group/group_audit.hpp>
 #include <spindrift/group/join_report.hpp>
 #include <spindrift/group/lag_gauges.hpp>
 #include <spindrift/group/leave_watch.hpp>
@@ -55,6 +56,7 @@ struct Reports {
   SendWaits sends;
   LagGauges lags;
   SizesReport sizes;
+  RefusedNodes refused_nodes{};
 
   /// A subgroup is new in the present view.
   void add(CounterBlock& counters, SubgroupId id, const std::string& name) {

@@ -7,6 +7,7 @@
 #include <sys/inotify.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <regex>
@@ -16,6 +17,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/group/group_audit.hpp>
 
 using namespace spindrift;
 using fabric::tls::Authority;
@@ -152,4 +154,31 @@ TEST_CASE("the audit says of whom nothing was proved, and was refused for anothe
   CHECK_THROWS_AS(Group(group.fixture.config(2, members, other)), Exception);
   // The first refusal ends it: the other founder may never have heard of it.
   group.await("event=refused group=test node=[01] subject=2 address=\\S+ reason=\"[^\n]*configuration");
+}
+
+TEST_CASE("a node that is turned away again and again is told of once a minute for each reason, with how often it was so") {
+  const GroupFixture fixture;
+  const std::string path = fixture.directory() + "/0.audit";
+  AuditTrail audit("test", NodeId(0), path);
+  group::RefusedNodes refused_nodes;
+  const Time start{};
+  const auto told = [&] {
+    REQUIRE(audit.await_written(std::chrono::seconds(10)));
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  };
+  const auto lines = [&] {
+    const std::string text = told();
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  for (int call = 0; call < 60; ++call)
+    refused_nodes.tell(audit, NodeId(1), "it was removed", "", start + std::chrono::seconds(call));
+  CHECK(lines() == 1);
+  refused_nodes.tell(audit, NodeId(2), "it was removed", "", start);
+  refused_nodes.tell(audit, NodeId(1), "it is drained", "", start);
+  CHECK(lines() == 3);
+  refused_nodes.tell(audit, NodeId(1), "it was removed", "", start + group::RefusedNodes::until_repeated);
+  CHECK(lines() == 4);
+  CHECK_THAT(told(), Catch::Contains("subject=1 reason=\"it was removed\" times=60"));
 }
