@@ -2,21 +2,25 @@
 #include <spindrift/group/loss_report.hpp>
 
 #include <spindrift/views/ending.hpp>
+#include <spindrift/views/revivable.hpp>
 
 namespace spindrift::group {
 
 std::string words_of_loss(const views::Member& member) {
   if (member.state() != views::MemberState::stranded) return {};
-  const views::Epoch& present = *member.epoch();
-  std::string left;
-  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
-    if (present.change().suspected().contains(Rank(i))) continue;
-    left += (left.empty() ? "" : ",") + std::to_string(present.view().members[i].value());
-  }
-  return "without a majority it keeps its state: " + views::lost_majority(present).message() +
-         "; fix: see to the others; if they have gone on, this node ends when it hears of that; if they "
-         "have not, and must not: spindrift group revive --members " +
-         left;
+  views::Epoch& present = *member.epoch();
+  const View& view = present.view();
+  const views::Revivable about = views::revivable(present, member.links());
+  const views::RankSet left = views::RankSet::first(view.members.size()).without(about.suspected);
+  std::string words = "without a majority it keeps its state: " + views::lost_majority(present).message() +
+                      "; fix: see to the others; if they have gone on, this node ends when it hears of that; if they "
+                      "have not, and must not: spindrift group revive --members " +
+                      views::nodes_in(view, left);
+  const views::RankSet may_live = views::majority_that_may_live(about, left);
+  if (may_live.empty()) return words;
+  return words + ", with --force as long as this host does not show that they have ended: nodes " +
+         views::nodes_in(view, may_live) + " may live, and would be a majority of the " +
+         std::to_string(view.members.size()) + " members";
 }
 
 }  // namespace spindrift::group

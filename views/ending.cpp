@@ -3,7 +3,22 @@
 
 #include <chrono>
 
+#include <spindrift/views/revivable.hpp>
+
 namespace spindrift::views {
+namespace {
+
+// Whatever was seen of it before: it goes because people said so, and it may be well.
+Removal given_up(NodeId node, const ViewChange::Suspicion* suspicion, const Epoch& old) {
+  const RankSet named = RankSet::first(old.view().members.size()).without(old.change().decree().failed);
+  const bool suspected_before = suspicion != nullptr && suspicion->reason != given_up_by_revival;
+  const std::string before = suspected_before ? "; before that, " + suspicion->reason : "";
+  return {node, "it was given up by a revival of node" + std::string(named.count() == 1 ? " " : "s ") +
+                    nodes_in(old.view(), named) + before,
+          std::nullopt};
+}
+
+}  // namespace
 
 Error removed_error(ViewId next, const std::string& by_whom) {
   return Error(ErrorKind::removed,
@@ -23,6 +38,7 @@ std::string own_accusations(const Epoch& present) {
 
 Removal removal_of(NodeId node, Rank rank, const Epoch& old) {
   const ViewChange::Suspicion* const why = suspicion_of(old.change(), rank);
+  if (old.change().decree().revival != 0) return given_up(node, why, old);
   if (why == nullptr) return {node, "another member suspected it", std::nullopt};
   return {node, why->reason, old.view().members[why->by.value()]};
 }

@@ -126,10 +126,7 @@ Result<void> Member::revive(std::span<const NodeId> members, bool force) {
         .fix("see how it is, and at which members a majority is lost: spindrift group why");
   }
   Epoch& present = *epoch();
-  Revivable about{present.view(), present.change().suspected(), {}, present.change().mandate().next_attempt()};
-  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
-    if (is_over(links_, {present.view().members[i], present.view().incarnations[i]})) about.over.add(Rank(i));
-  }
+  const Revivable about = revivable(present, links_);
   SPINDRIFT_TRY_ASSIGN(const RankSet named, named_to_go_on(about, present.self(), members, force));
   const Revival revival{about.attempt, named};
   log::warn(log::Room::views, "is told to revive the view",

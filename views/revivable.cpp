@@ -3,12 +3,12 @@
 
 #include <string>
 
+#include <spindrift/views/epoch.hpp>
+#include <spindrift/views/links.hpp>
 #include <spindrift/views/mandate.hpp>
 #include <spindrift/views/versions.hpp>
 
 namespace spindrift::views {
-namespace {
-
 std::string nodes_in(const View& view, const RankSet& ranks) {
   std::string nodes;
   for (std::uint32_t i = 0; i < view.members.size(); ++i) {
@@ -17,7 +17,19 @@ std::string nodes_in(const View& view, const RankSet& ranks) {
   return nodes;
 }
 
-}  // namespace
+Revivable revivable(Epoch& present, const Links& links) {
+  const View& view = present.view();
+  Revivable about{view, present.change().suspected(), {}, present.change().mandate().next_attempt()};
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    if (is_over(links, {view.members[i], view.incarnations[i]})) about.over.add(Rank(i));
+  }
+  return about;
+}
+
+RankSet majority_that_may_live(const Revivable& about, const RankSet& named) {
+  const RankSet rest = RankSet::first(about.view.members.size()).without(named).without(about.over);
+  return 2 * rest.count() <= about.view.members.size() ? RankSet() : rest;
+}
 
 Result<RankSet> named_to_go_on(const Revivable& about, Rank self, std::span<const NodeId> members, bool force) {
   const View& view = about.view;
@@ -47,8 +59,8 @@ Result<RankSet> named_to_go_on(const Revivable& about, Rank self, std::span<cons
     const std::string who = "node " + std::to_string(view.members[self.value()].value());
     return Error(ErrorKind::bad_argument, who + " is asked, and is not named itself").fix(way);
   }
-  const RankSet rest = all.without(named).without(about.over);
-  if (force || 2 * rest.count() <= view.members.size()) return named;
+  const RankSet rest = majority_that_may_live(about, named);
+  if (force || rest.empty()) return named;
   return Error(ErrorKind::refused, "nodes " + nodes_in(view, rest) + " may live: they would be a majority of the " +
                                        std::to_string(view.members.size()) + " members, and may have gone on")
       .fix("see to them first. If they have ended, or must not go on, and cannot be reached: --force");

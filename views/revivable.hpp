@@ -3,12 +3,16 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/rank_set.hpp>
 
 namespace spindrift::views {
+
+class Epoch;
+class Links;
 
 /// The knowledge of the member that is told.
 struct Revivable {
@@ -17,6 +21,14 @@ struct Revivable {
   RankSet over{};       ///< their processes have ended for certain
   std::uint64_t attempt = 1;  ///< the next one of this view
 };
+
+[[nodiscard]] Revivable revivable(Epoch& present, const Links& links);
+
+/// The members that are neither named nor known to have ended, if they would be a majority, which may have gone on
+/// elsewhere; else none. To give them up takes force.
+[[nodiscard]] RankSet majority_that_may_live(const Revivable& about, const RankSet& named);
+/// "2,3,4": the nodes of those ranks.
+[[nodiscard]] std::string nodes_in(const View& view, const RankSet& ranks);
 
 /// The ranks of those members. `force`: also if the rest may be a majority that has gone on elsewhere.
 /// Errors: bad_argument (none, twice, no member, this one is not named, or one that it has parted from is); refused (the

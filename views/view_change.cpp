@@ -101,7 +101,7 @@ bool ViewChange::take_up_revival() {
     return false;
   }
   for (std::uint32_t i = 0; i < view_.members.size(); ++i) {
-    if (!named.contains(Rank(i))) suspect(Rank(i), "it was given up when the group was revived");
+    if (!named.contains(Rank(i))) suspect(Rank(i), std::string(given_up_by_revival));
   }
   mandate_.take_up();
   return true;

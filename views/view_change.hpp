@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spindrift/core/view.hpp>
@@ -47,6 +48,9 @@ class Counts {
   /// This member is about to accept that decree: its node remembers so when this returns. False: it could not be stored.
   [[nodiscard]] virtual bool remember(const Decree&) { return true; }
 };
+
+/// The reason to suspect a member that was well until those who run the group gave it up.
+inline constexpr std::string_view given_up_by_revival = "it was given up when the group was revived";
 
 class ViewChange {
  public:

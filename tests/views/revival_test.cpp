@@ -138,6 +138,8 @@ TEST_CASE("those who are left are named, and no others, and the rest is no major
   CHECK(refusal({view, lost, {}}, {1, 1}, true).to_string().find("named twice") != std::string::npos);
   CHECK(refusal({view, lost, {}}, {1, 9}, true).to_string().find("node 9 is no member") != std::string::npos);
   CHECK(refusal({view, lost, {}}, {1, 2}, true).to_string().find("--members 0,1") != std::string::npos);
+  CHECK(majority_that_may_live({view, lost, {}}, RankSet(0b00011, 0)) == lost);
+  CHECK(majority_that_may_live({view, lost, RankSet(0b00100, 0)}, RankSet(0b00011, 0)).empty());
   view.roster.version = revivals_since - 1;
   CHECK(refusal({view, lost, {}}, {0, 1}, true).kind() == ErrorKind::unsupported);
 }
