@@ -63,6 +63,7 @@ Json status_json(const NodeReport& node, bool drained) {
   Json json{{"node", node.status.node},
             {"condition", condition_text(node)},
             {"drained", drained},
+            {"majority_lost", node.stranded()},
             {"process", node.status.process},
             {"incarnation", identity_text(node.status.incarnation)},
             {"protocol", node.status.view ? Json(node.status.roster.version) : Json()},
@@ -89,8 +90,9 @@ int print_status(const GroupCommandOptions& options) {
   TextTable table({TextTable::Align::left});
   for (const NodeReport& node : report.nodes) {
     const std::string view = node.status.view ? fmt::format("view {}", node.status.view->value()) : "in no view yet";
-    table.add({fmt::format("node {}: {}, process {}, {}{}{}", node.status.node, condition_text(node), node.status.process,
-                           view, contains(drained, node.status.node) ? ", drained" : "", warning(report))});
+    table.add({fmt::format("node {}: {}, process {}, {}{}{}{}", node.status.node, condition_text(node), node.status.process,
+                           view, node.stranded() ? " without its majority" : "",
+                           contains(drained, node.status.node) ? ", drained" : "", warning(report))});
     if (!node.lives()) continue;
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       const std::string state = subgroup.inadequate.empty()
@@ -125,7 +127,9 @@ int print_members(const GroupCommandOptions& options) {
   }
   if (options.json) {
     const Json view = newest == nullptr ? Json() : Json(newest->view->value());
-    return finish_json(report, "newest", {{"view", view}, {"members", std::move(members)}});
+    return finish_json(
+        report, "newest",
+        {{"view", view}, {"majority_lost", report.newest_is_stranded()}, {"members", std::move(members)}});
   }
   if (newest == nullptr) {
     fmt::print("no node has been in a view yet{}\n", warning(report));
@@ -133,7 +137,8 @@ int print_members(const GroupCommandOptions& options) {
     const bool lives = std::any_of(report.nodes.begin(), report.nodes.end(), [](const NodeReport& each) {
       return each.lives() && each.status.view;
     });
-    fmt::print("view {}, as node {} has it{}{}\n", newest->view->value(), newest->node,
+    fmt::print("view {}, as node {} has it{}{}{}\n", newest->view->value(), newest->node,
+               report.newest_is_stranded() ? ": its majority is lost, as far as that node knows" : "",
                lives ? "" : "; none of its members runs on this host any more", warning(report));
     table.print();
   }

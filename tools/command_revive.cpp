@@ -45,7 +45,7 @@ const NodeReport& told_by(const ReviveOptions& options, const GroupReport& repor
   const std::vector<NodeId> named = named_by(options);
   const NodeReport* waits = nullptr;
   for (const NodeReport& each : report.nodes) {
-    if (!each.lives() || each.status.waits.majority.empty() || !is_in(named, each.status.node)) continue;
+    if (!each.stranded() || !is_in(named, each.status.node)) continue;
     if (options.through && NodeId(*options.through) != each.status.node) continue;
     if (waits == nullptr) waits = &each;
   }
@@ -56,6 +56,16 @@ const NodeReport& told_by(const ReviveOptions& options, const GroupReport& repor
                       .fix("run this on the host of one that has, and name it with --members: spindrift group why says "
                            "which it is. A member waits for a revival if its [SPINDRIFT] majority_lost is wait; otherwise "
                            "it has ended"));
+}
+
+/// The way out for a process here that is given up. Only one that waits, too, can go on with the member that is told, and
+/// only as long as the two have not parted, which no status says.
+std::string way_to_end(const NodeReport& given_up, const NodeReport& told) {
+  const std::string end = fmt::format("end it first: kill -9 {}", given_up.status.process);
+  if (!given_up.stranded()) return end;
+  return fmt::format("{}; or, as it waits, too, name it as well: it goes on with the others unless it and node {} have "
+                     "given each other up",
+                     end, told.status.node);
 }
 
 /// A process of the lost view that is given up, and lives here, could go on beside those that are named.
@@ -70,8 +80,7 @@ void require_ended(const ReviveOptions& options, const GroupReport& report, cons
     if (!here || !is_member || is_in(named, each.status.node)) continue;
     const std::uint64_t process = each.status.process;
     const std::string why = fmt::format("node {} is given up, and its process {} is here", each.status.node, process);
-    throw Exception(Error(ErrorKind::refused, why)
-                        .fix(fmt::format("end it first: kill -9 {}; or name it, too", process)));
+    throw Exception(Error(ErrorKind::refused, why).fix(way_to_end(each, told)));
   }
 }
 

@@ -104,6 +104,11 @@ const group::MemberStatus* GroupReport::newest() const {
   return &best->status;
 }
 
+bool GroupReport::newest_is_stranded() const {
+  const group::MemberStatus* const status = newest();
+  return std::ranges::any_of(nodes, [&](const NodeReport& each) { return &each.status == status && each.stranded(); });
+}
+
 std::vector<NodeId> GroupReport::drained() const {
   const group::MemberStatus* const status = newest();
   const auto is_it = [status](const NodeReport& node) { return &node.status == status && node.lives(); };

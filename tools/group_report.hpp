@@ -23,6 +23,8 @@ struct NodeReport {
   group::MemberStatus status;
   Condition condition = Condition::running;
 
+  /// It has lost the majority of its view, and keeps its state.
+  [[nodiscard]] bool stranded() const noexcept { return lives() && !status.waits.majority.empty(); }
   /// Its process is there, and was not removed as far as is known.
   [[nodiscard]] bool lives() const noexcept { return condition == Condition::running || condition == Condition::stopped; }
 };
@@ -56,6 +58,8 @@ struct GroupReport {
   /// The status with the greatest view in the newest founding, of a node that runs, else of any; null if nobody has seen a
   /// view. A founding in which nobody runs is older than one in which somebody does.
   [[nodiscard]] const group::MemberStatus* newest() const;
+  /// The node whose status `newest` is has lost the majority of that view.
+  [[nodiscard]] bool newest_is_stranded() const;
   /// The nodes that the group has drained, as a member that runs here has it; none if none does.
   [[nodiscard]] std::vector<NodeId> drained() const;
   /// Oldest first; one entry for the same event seen by several nodes. Those of the newest founding alone: an earlier one

@@ -74,7 +74,7 @@ began_ms=$(date +%s%3N)
 for node in 1 2; do kill -9 "${members[node]}"; done
 until_state 0 stranded
 "$spindrift" group why --config group.cfg >why
-grep -q 'node 0 waits: without a majority it keeps its state: lost the majority of view .* spindrift group revive --members 0$' why || { cat why; exit 1; }
+grep -q 'node 0 waits: without a majority it keeps its state: lost the majority of view .* spindrift group revive --members 0, with --force as long as this host does not show that they have ended: nodes 1,2 may live, and would be a majority of the 3 members$' why || { cat why; exit 1; }
 since_ms=$(stranded_since | cut -d' ' -f1)
 [ "$since_ms" -ge "$began_ms" ] && [ "$since_ms" -le "$(date +%s%3N)" ] && stranded_since | grep -q " ${since_ms%???}" || { stranded_since; exit 1; }
 grep -q 'waits: it has lost the majority of its view, and keeps its state' errors0 || { cat errors0; exit 1; }
@@ -85,6 +85,8 @@ waiting=$!
 fails 2 'nobody is here to be asked' --members 0
 fails 2 'name those that are left: --members 0' --members 0,1 --yes --force
 fails 2 'node 7 is no member' --members 0,7 --yes --force
+"$spindrift" group status --config group.cfg | grep -q '^node 0: stranded, .* without its majority' || { "$spindrift" group status --config group.cfg; exit 1; }
+"$spindrift" group members --config group.cfg | grep -q '^view [0-9]*, as node 0 has it: its majority is lost' || { "$spindrift" group members --config group.cfg; exit 1; }
 mkdir of_the_dead
 mv run/revived/status/[12].status of_the_dead || exit 1
 fails 3 'nodes 1,2 may live' --members 0 --yes
@@ -96,6 +98,13 @@ wait $waiting || exit 1
 until_in_view 0
 [ "$(stranded_since)" = '0 0.000' ] || { stranded_since; exit 1; }
 printed 0 1 1000
+
+"$spindrift" group members --config group.cfg >printed
+grep -q 'majority' printed && { cat printed; exit 1; }
+"$spindrift" group why --config group.cfg >why
+for node in 1 2; do
+  grep -q "node $node was removed: it was given up by a revival of node 0; before that, " why || { cat why; exit 1; }
+done
 
 # Nodes that were given up come again, as newcomers.
 for node in 1 2; do : >"out$node"; run_node $node; done
@@ -109,6 +118,8 @@ printed 1 1001 1500
 for node in 1 2; do kill -STOP "${members[node]}"; done
 until_state 0 stranded
 fails 3 'is given up, and its process' --members 0 --yes --force
+grep -q 'or, as it waits' errors && { echo 'a node that cannot go on is to be named'; cat errors; exit 1; }
+grep -q 'end it first: kill -9' errors || { cat errors; exit 1; }
 for node in 1 2; do kill -CONT "${members[node]}"; done
 until_in_view 1 2
 wait "${members[0]}"
