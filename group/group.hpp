@@ -182,7 +182,8 @@ struct GroupOptions {
   /// that, with this node alone: the name of its own host has no address yet.
   std::function<void(const std::vector<NodeId>& missing)> on_waiting;
   /// While this process looks for its group, and some node here remembers one: for which nodes of its last view all wait, in
-  /// words for people, whenever these are others; empty: for none any more. On the poller thread, likewise.
+  /// words for people, whenever these are others; empty: for none any more. Likewise which members of a group are here and
+  /// have not taken this process in, and where to look for the reason. On the poller thread, likewise.
   std::function<void(const std::string& words)> on_last_view_awaited;
   /// Called on the poller thread for every subgroup that was created, in the first view of this process that has it, ahead
   /// of on_view and of all that is delivered there: a program that sets on_delivery here misses nothing. Until the

@@ -88,24 +88,34 @@ std::vector<NodeId> say_revoked(const fabric::tls::Credentials* credentials, con
   return found;
 }
 
-/// Why no view came in time. `missing`: the nodes without a connection.
-Error late(const Config& config, std::chrono::milliseconds waited, bool sees_group, const std::vector<NodeId>& missing) {
+/// Why these members have not taken this node in, although it has a connection with every node of the group. A group takes
+/// in a second process of a node when the first gives no sign of life.
+Error not_taken_in(const std::string& self, const std::string& what, const std::vector<NodeId>& members) {
+  return Error(ErrorKind::refused, what + ": it has a connection with every node of the group, which does not take it in: "
+                                       "node " + joined(members) + " is in a view, and has lost its majority, or another "
+                                       "process is " + self + " already and lives")
+      .fix("see there, by spindrift group status and spindrift group why. If a majority is lost: spindrift group revive; if "
+           "there is another process, which may run on another host or with another runtime_directory: end it, or give this "
+           "one another id ([DERECHO] local_id, --id)");
+}
+
+/// Why no view came in time. `members`: of the group that is there. `missing`: the nodes without a connection.
+Error late(const Config& config, std::chrono::milliseconds waited, const std::vector<NodeId>& members,
+           const std::vector<NodeId>& missing) {
   const std::string self = "node " + std::to_string(config.local_id().value());
-  // A group takes in a second process of a node when the first gives no sign of life.
-  if (sees_group && missing.empty()) {
-    return Error(ErrorKind::refused, waited_for(self, waited, "a view") +
-                                         ": it has a connection with every node of the group, which does not take it in, as "
-                                         "it does where another process is " + self + " already and lives")
-        .fix("end that process, which may run on another host or with another runtime_directory, or give this one another "
-             "id ([DERECHO] local_id, --id)");
-  }
+  const bool sees_group = !members.empty();
+  if (sees_group && missing.empty()) return not_taken_in(self, waited_for(self, waited, "a view"), members);
   const std::string what = waited_for(self, waited, sees_group || missing.empty() ? "a view" : "node " + joined(missing));
   if (const std::optional<Error> unresolved = nameless(config, missing))
     return Error(ErrorKind::timed_out, what).because(*unresolved).fix(unresolved->fix());
   if (sees_group) {
-    return Error(ErrorKind::timed_out, what + ": it sees the group, and has no connection with node " + joined(missing))
-        .fix("a group takes in who has a connection with all of its members: see that those of them that run and this node "
-             "have the same [SPINDRIFT] " + meeting_place(config, missing) + ", and that no other process is " + self);
+    return Error(ErrorKind::timed_out, what + ": it sees the group, of which node " + joined(members) +
+                                           " is in a view and has not taken it in, and has no connection with node " +
+                                           joined(missing))
+        .fix("see there, by spindrift group status and spindrift group why, whether the group has lost its majority: it "
+             "takes in nobody until spindrift group revive. Otherwise it takes in who has a connection with all of its "
+             "members: see that those of them that run and this node have the same [SPINDRIFT] " +
+             meeting_place(config, missing) + ", and that no other process is " + self);
   }
   if (founded_by_present(config)) {
     return Error(ErrorKind::timed_out, what + (missing.empty() ? "" : ", of which a process runs here and does not answer"))
@@ -325,10 +335,10 @@ void GroupCore::await_view(const fabric::tls::Credentials* credentials, Time lim
   const bool starved = !descriptors_left();
   end_poller();  // before its member is asked
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_->join_timeout());
-  const auto [sees_group, missing, apart, memory] = member_->awaited();
+  const auto [members, missing, apart, memory] = member_->awaited();
   Error why = starved ? Error(ErrorKind::resource, waited_for(environment_.state.own_name(), waited, "a view"))
                             .because(out_of_descriptors())
-                      : late(*config_, waited, sees_group, missing);
+                      : late(*config_, waited, members, missing);
   if (!starved && !apart.empty()) {
     const std::string what = waited_for(environment_.state.own_name(), waited, "a view");
     why = with_differences(set_apart(what, apart), differing_from(nodes_of(apart)));

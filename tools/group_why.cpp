@@ -214,7 +214,8 @@ std::string differences_of(const NodeReport& node, const GroupReport& report) {
 Explanation explain_looking(const NodeReport& node, const GroupReport& report) {
   const NodeId id = node.status.node;
   const std::string reason = node.status.waits.group + differences_of(node, report);
-  const bool for_the_last = node.status.waits.group.starts_with("a view: ");
+  const bool sees_members = node.status.waits.group.starts_with("a view: node");
+  const bool for_the_last = !sees_members && node.status.waits.group.starts_with("a view: ");
   const bool for_a_view = node.status.waits.group.starts_with("a view");
   return {{{"kind", "looking"}, {"node", id}, {"reason", reason}, {"at_ms", node.status.beginning.at_ms}},
           fmt::format("{} node {} began to look for its group, and waits for {}; fix: {}",

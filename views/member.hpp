@@ -82,7 +82,9 @@ enum class MemberState : std::uint8_t {
 
 /// The nodes that a process without a view waits for.
 struct Awaited {
-  bool group = false;         ///< one is there, which takes in who has a connection with all of its members
+  /// Those that are here and in a view: their group takes in who has a connection with all of its members, unless it has
+  /// lost the majority of its own. None: no group is there.
+  std::vector<NodeId> members;
   /// Without a connection: founders; or, if a group is there, any that may run, be they members of it or not.
   std::vector<NodeId> nodes;
   std::vector<Apart> apart;   ///< processes that are here, and cannot be in a group with this one

@@ -259,13 +259,17 @@ Awaited Member::awaited() const {
   const std::vector<Founding::Met> met = peers.met();
   const bool named = options_.founded_by == FoundedBy::named;
   const auto present = beginning_.present.nodes().value_or(std::vector<NodeId>());
-  if (std::all_of(met.begin(), met.end(), [](const Founding::Met& each) { return each.fresh; })) {
+  std::vector<NodeId> members;
+  for (const Founding::Met& each : met) {
+    if (!each.fresh) members.push_back(each.who.node);
+  }
+  if (members.empty()) {
     const Join who{options_.self, options_.incarnation};
     const auto among = founders_among(present, who, met, peers.apart());
     const auto& founders = named ? options_.founders : among;
-    return {false, peers.missing(founders), peers.apart(), beginning_.founding.kept_by_memory(met)};
+    return {{}, peers.missing(founders), peers.apart(), beginning_.founding.kept_by_memory(met)};
   }
-  return {true, peers.missing(named ? peers.nodes() : present), peers.apart(), {}};
+  return {std::move(members), peers.missing(named ? peers.nodes() : present), peers.apart(), {}};
 }
 
 void Member::accuse(NodeId node, const std::string& what) {

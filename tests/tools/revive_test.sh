@@ -92,6 +92,16 @@ mv run/revived/status/[12].status of_the_dead || exit 1
 fails 3 'nodes 1,2 may live' --members 0 --yes
 grep -q -- 'cannot be reached: --force' errors || { cat errors; exit 1; }
 mv of_the_dead/* run/revived/status || exit 1
+# A node that is started beside it is told who is there, and where to look, while it waits and when it has waited.
+"$spindrift" node --id 1 --config group.cfg --set SPINDRIFT/join_timeout_ms=4000 >/dev/null 2>errors_late &
+members[3]=$!
+until "$spindrift" group why --config group.cfg | grep -q 'node 1 began to look .*a view: node 0 is in one.*until spindrift group revive'; do
+  kill -0 "${members[3]}" 2>/dev/null || { echo 'it ended before `why` told of it'; cat errors_late; exit 1; }
+  sleep 0.05
+done
+wait "${members[3]}"
+grep -q 'waiting for a view (node 0 is in one, .*until spindrift group revive): ' errors_late || { cat errors_late; exit 1; }
+grep -q 'of which node 0 is in a view and has not taken it in.*until spindrift group revive' errors_late || { cat errors_late; exit 1; }
 revive --members 0 --yes || { cat errors; exit 1; }
 grep -q 'the group goes on with node 0' printed || { cat printed; exit 1; }
 wait $waiting || exit 1

@@ -73,7 +73,7 @@ TEST_CASE("a process looks who is present while that may let it found, and not w
   seeker.meet(3, false);
   CHECK(seeker.member->step(now).wake_at == never);
   CHECK(seeker.fabric.looks == 2);
-  CHECK(seeker.member->awaited().group);
+  CHECK(seeker.member->awaited().members == std::vector{NodeId(3)});
   CHECK(seeker.member->awaited().nodes == std::vector{NodeId(0)});  // node 1 does not run
   seeker.fabric.loses(13);
   CHECK(seeker.member->step(now).wake_at == now + PresentWatch::look_interval);
