@@ -215,6 +215,7 @@ void GroupCore::join(const group::Probe& probe) {
 views::MemberOptions GroupCore::member_options(const View& everybody, const group::Probe& probe) const {
   views::MemberOptions options;
   for (const NodeId node : everybody.members) options.roster.nodes.push_back({node, config_->address_of(node)});
+  if (!everybody.roster.nodes.empty()) options.told = everybody.roster;
   options.self = config_->local_id();
   options.founders = config_->founders();
   if (founded_by_present(*config_)) options.founded_by = views::FoundedBy::present;

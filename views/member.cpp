@@ -121,7 +121,8 @@ Result<void> Member::start() {
   if (options_.founded_by == FoundedBy::present) SPINDRIFT_TRY(fabric_.present());
   SPINDRIFT_TRY(beginning_.record.begin(options_.incarnation));
   SPINDRIFT_TRY(links_.start());
-  if (const auto& last = beginning_.record.record().last; last) rosters_.remember(last->roster, options_.roster);
+  const auto& last = beginning_.record.record().last;
+  if (options_.told || last) rosters_.remember(options_.told ? *options_.told : last->roster, options_.roster);
   enter(MemberState::looking);
   return {};
 }

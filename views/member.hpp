@@ -46,6 +46,8 @@ struct MemberOptions {
   std::uint64_t incarnation = 0;
   /// The nodes that may be in the group that this process founds, this one included; a group that is there tells its own.
   Roster roster;
+  /// The group's, as a contact has just told it: comes before what `memory` has. Nothing: nobody was asked, or knew.
+  std::optional<Roster> told{};
   /// The nodes that must all be present to found the first view, in rank order. If these are not the whole roster, they can
   /// found a second group while the others of the first run out of their sight: an operator who configures so must know that
   /// none runs. Empty: the founder's word is taken for who they are.

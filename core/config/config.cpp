@@ -343,6 +343,7 @@ Config as_node_of(const Config& config, const Roster& roster, NodeId node) {
   if (!has_local_id(config)) set("DERECHO", "local_id", std::to_string(node.value()));
   View& view = state->loaded.view.emplace();
   view.members = std::move(nodes);
+  view.roster = roster;
   const Plans& plans = *state->loaded.plans;
   view.subgroups = allocate(plans.layout, plans.profiles, view.members, nullptr);
   return Config(std::move(state));

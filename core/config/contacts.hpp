@@ -15,7 +15,7 @@ namespace spindrift {
 /// Whether somebody has set this process's id.
 [[nodiscard]] bool has_local_id(const Config& config);
 /// The same configuration with the nodes and addresses of that roster, as that node's, which is in it; it founds nothing,
-/// and has no contacts left to ask.
+/// and has no contacts left to ask. Its view has that roster.
 [[nodiscard]] Config as_node_of(const Config& config, const Roster& roster, NodeId node);
 
 }  // namespace spindrift

@@ -77,6 +77,7 @@ TEST_CASE("the roster that a contact tells stands for members and addresses, and
   const Config told = as_node_of(asked, roster, NodeId(1));
   CHECK(told.local_id() == NodeId(1));
   CHECK(told.view().value().members == std::vector{NodeId(9), NodeId(1)});
+  CHECK(told.view().value().roster == roster);
   CHECK(told.address_of(NodeId(9)) == "b:2");
   CHECK(told.address_of(NodeId(1)) == "[fd00::1]:3");
   CHECK(told.address_of(NodeId(0)).empty());

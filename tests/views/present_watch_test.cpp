@@ -1,6 +1,7 @@
 // When a process that founds with whoever is present looks who that is: it asks the system each time.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include <spindrift/views/member.hpp>
 
 #include "application.hpp"
+#include "paper_memory.hpp"
 #include "paper_fabric.hpp"
 
 namespace spindrift::views {
@@ -28,7 +30,7 @@ const GroupIdentity group{"g", {1, 2}};
 
 /// Node 2 of a roster of four, started as 102. `founders` empty: whoever is present founds.
 struct Seeker {
-  explicit Seeker(std::vector<NodeId> founders = {}) {
+  explicit Seeker(std::vector<NodeId> founders = {}, ViewMemory* memory = nullptr, std::optional<Roster> told = {}) {
     REQUIRE(log::set_levels("off"));
     fabric.own_traits.ordered_writes = true;
     fabric.own_traits.peers_max = 3;
@@ -38,6 +40,8 @@ struct Seeker {
     for (std::uint32_t id = 0; id < 4; ++id) options.roster.nodes.push_back({NodeId(id), {}});
     if (founders.empty()) options.founded_by = FoundedBy::present;
     options.founders = std::move(founders);
+    options.memory = memory;
+    options.told = std::move(told);
     options.identity = group;
     options.layout = [](const std::vector<NodeId>& members, const View*) {
       std::vector<SubgroupView> subgroups(1);
@@ -78,6 +82,20 @@ TEST_CASE("a process looks who is present while that may let it found, and not w
   seeker.fabric.loses(13);
   CHECK(seeker.member->step(now).wake_at == now + PresentWatch::look_interval);
   CHECK(seeker.fabric.looks == 3);
+}
+
+TEST_CASE("a process goes by the roster that a contact has just told, and not by the one that its node remembers") {
+  PaperMemory memory;
+  const Roster before{7, {{NodeId(0), "a:1"}, {NodeId(2), "a:2"}, {NodeId(9), "a:9"}}, {}};
+  const Roster told{3, {{NodeId(0), "b:1"}, {NodeId(2), "a:2"}}, {}};  // of another founding, which counts anew
+  memory.stored = {{101, RecordedView{ViewId(5), {{NodeId(0), 90}, {NodeId(2), 91}}, before}, {}}};
+  const auto asks = [](const Seeker& seeker, std::uint32_t node) {
+    return std::ranges::find(seeker.fabric.asked, NodeId(node)) != seeker.fabric.asked.end();
+  };
+  const std::vector<NodeId> founders{NodeId(0), NodeId(2)};
+  PaperMemory same = memory;
+  CHECK(asks(Seeker(founders, &memory), 9));
+  CHECK_FALSE(asks(Seeker(founders, &same, told), 9));
 }
 
 TEST_CASE("a process asks those present whom its file does not name, founds with them, and its roster has them") {
