@@ -14,6 +14,7 @@ void add_bench_command(CLI::App& app, Work& chosen) {
   bench::add_latency_command(to);
   bench::add_limits_command(to);
   bench::add_view_change_command(to);
+  bench::add_roster_command(to);
   bench::add_subgroups_command(to);
   bench::add_observers_command(to);
   bench::add_wire_command(to);

@@ -122,6 +122,7 @@ void add_start_command(const Commands& to);
 /// One member of idle and start, in a process of its own; hidden from help.
 void add_resident_member_command(const Commands& to);
 void add_view_change_command(const Commands& to);
+void add_roster_command(const Commands& to);
 void add_subgroups_command(const Commands& to);
 void add_observers_command(const Commands& to);
 void add_connect_command(const Commands& to);

@@ -19,11 +19,6 @@ struct ViewChangeOptions : BenchOptions {
   std::vector<std::uint64_t> state_bytes{0, 1 << 20};
 };
 
-/// The value at or below which `fraction` of the sorted values lie.
-double at_fraction(const std::vector<double>& sorted, double fraction) {
-  return sorted[static_cast<std::size_t>(fraction * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
-
 void append(std::vector<double>& to, const std::vector<double>& more) { to.insert(to.end(), more.begin(), more.end()); }
 
 /// All rounds of one group so far.
@@ -36,19 +31,6 @@ struct SeenGaps {
     append(catch_up_ms, rounds.catch_up_ms);
   }
 };
-
-void report_gaps(FigureReport& report, const char* bench, Parameters parameters, std::vector<double> values,
-                 std::vector<double> limits) {
-  std::sort(values.begin(), values.end());
-  std::sort(limits.begin(), limits.end());
-  parameters.emplace_back("samples", std::uint64_t{values.size()});
-  for (const auto& [name, fraction] : {std::pair{"p50", 0.5}, {"p99", 0.99}, {"max", 1.0}}) {
-    Figure figure{bench, parameters, "ms", {at_fraction(values, fraction)}, {}};
-    figure.parameters.emplace_back("percentile", std::string(name));
-    if (!limits.empty()) figure.limits = {at_fraction(limits, fraction)};
-    report.add(figure);
-  }
-}
 
 void measure_kind(const ViewChangeOptions& options, const std::vector<GroupShape>& shapes, std::uint64_t state_bytes,
                   bool leader, FigureReport& report) {
@@ -68,12 +50,12 @@ void measure_kind(const ViewChangeOptions& options, const std::vector<GroupShape
   const SeenGaps& group = seen.front();
   const bool beside = seen.size() > 1;
   const SeenGaps& other = seen.back();
-  report_gaps(report, "deliveries stand still after a death", parameters, group.kill_ms,
-              beside ? other.kill_ms : group.steady_ms);
-  report_gaps(report, "deliveries stand still at a join", parameters, group.join_ms,
-              beside ? other.join_ms : group.steady_ms);
-  report_gaps(report, "newcomer's start to its first delivery", parameters, group.catch_up_ms,
-              beside ? other.catch_up_ms : std::vector<double>());
+  report_times(report, "deliveries stand still after a death", parameters, group.kill_ms,
+               beside ? other.kill_ms : group.steady_ms);
+  report_times(report, "deliveries stand still at a join", parameters, group.join_ms,
+               beside ? other.join_ms : group.steady_ms);
+  report_times(report, "newcomer's start to its first delivery", parameters, group.catch_up_ms,
+               beside ? other.catch_up_ms : std::vector<double>());
 }
 
 void run_view_change_bench(const ViewChangeOptions& options, FigureReport& report) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <limits>
 #include <optional>
 #include <string>
@@ -111,6 +112,34 @@ void run_processes(std::uint32_t count, Duration patience, const std::function<v
   if (error) throw Exception(*std::move(error));
 }
 
+StartedProcesses::~StartedProcesses() {
+  for (std::size_t number = 0; number < processes_.size(); ++number) end(number, SIGKILL);
+}
+
+void StartedProcesses::start(std::size_t number, const std::function<int()>& body) {
+  const pid_t process = ::fork();
+  if (process < 0) throw Exception(system_error("fork", errno));
+  processes_[number] = process;
+  if (process > 0) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::_exit(body());
+}
+
+void StartedProcesses::end(std::size_t number, int signal) noexcept {
+  const pid_t process = std::exchange(processes_[number], -1);
+  if (process < 0) return;
+  if (signal != 0) ::kill(process, signal);
+  while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+bool StartedProcesses::take_ended(std::size_t number) noexcept {
+  const pid_t process = processes_[number];
+  if (process < 0 || ::waitpid(process, nullptr, WNOHANG) != process) return false;
+  processes_[number] = -1;
+  return true;
+}
+
 std::uint64_t Gate::pass(std::uint64_t count) noexcept {
   if (arrived_.value.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
     opened_at_ns_.value.store(nanoseconds_now(), std::memory_order_release);
@@ -135,6 +164,12 @@ void futex_wait(SharedWord& word, std::uint64_t seen) noexcept {
 }
 
 void name_thread(const char* name) noexcept { ::prctl(PR_SET_NAME, name); }
+
+void pause_for(Duration time) noexcept {
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(time);
+  const timespec request{whole.count(), Duration(time - whole).count()};
+  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
+}
 
 bool pin_to_cpu(std::uint32_t position) noexcept {
   cpu_set_t allowed;

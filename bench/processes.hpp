@@ -9,6 +9,9 @@
 #include <new>
 #include <span>
 #include <utility>
+#include <vector>
+
+#include <sys/types.h>
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/ids.hpp>
@@ -54,6 +57,26 @@ class SharedMemory {
 /// Errors: resource; whatever kind a body threw; member_lost if a process crashed; would_block if time ran out.
 void run_processes(std::uint32_t count, Duration patience, const std::function<void(std::uint32_t)>& body);
 
+/// Processes that are started and ended one at a time, each by its number. What is left of them is killed with this object.
+class StartedProcesses {
+ public:
+  explicit StartedProcesses(std::size_t count) : processes_(count, -1) {}
+  ~StartedProcesses();
+  StartedProcesses(const StartedProcesses&) = delete;
+  StartedProcesses& operator=(const StartedProcesses&) = delete;
+
+  /// Runs `body` in a forked process, which ends with the code that it returns. Nothing of that number runs. Throws
+  /// Exception: resource.
+  void start(std::size_t number, const std::function<int()>& body);
+  /// Sends the signal, unless it is 0, and waits for the end of the process, if there is one.
+  void end(std::size_t number, int signal) noexcept;
+  /// Whether the process has ended without having been told to; its end is told once.
+  [[nodiscard]] bool take_ended(std::size_t number) noexcept;
+
+ private:
+  std::vector<pid_t> processes_;  // by number; −1: none
+};
+
 /// Returns what the work does. An Exception of it comes out as the cause of one that says what was going on.
 template <class What, class Work>
 auto explained(What what, Work work) {
@@ -85,6 +108,9 @@ class Gate {
 
 /// Sets the name by which profilers call this thread and those that it starts; at most 15 characters.
 void name_thread(const char* name) noexcept;
+
+/// Sleeps for as long, for measurements that take a time; not for what an event could tell.
+void pause_for(Duration time) noexcept;
 
 /// Binds this process to one of the CPUs that it may use, by position among them. False if there is no such CPU.
 [[nodiscard]] bool pin_to_cpu(std::uint32_t position) noexcept;

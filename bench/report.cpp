@@ -39,6 +39,11 @@ std::string to_text(const Parameter& parameter) {
   return std::visit([](const auto& value) { return fmt::format("{}", value); }, parameter);
 }
 
+/// The value at or below which `fraction` of the sorted values lie.
+double at_fraction(const std::vector<double>& sorted, double fraction) {
+  return sorted[static_cast<std::size_t>(fraction * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
 /// Wide enough for the parameter's name and its value in the first row; texts have room for longer ones.
 std::size_t column_width(const std::pair<std::string, Parameter>& parameter) {
   const std::size_t width = std::max<std::size_t>(10, parameter.first.size() + 2);
@@ -143,6 +148,19 @@ void FigureReport::print_row(const Figure& figure) {
   const auto ratio = figure.ratio();
   fmt::print("{:>10}{:>9}\n", figure.limits.empty() ? "" : short_number(summarize(figure.limits).median),
              ratio ? fmt::format("{:.3f}", *ratio) : "");
+}
+
+void report_times(FigureReport& report, const char* bench, Parameters parameters, std::vector<double> values_ms,
+                  std::vector<double> limits_ms) {
+  std::sort(values_ms.begin(), values_ms.end());
+  std::sort(limits_ms.begin(), limits_ms.end());
+  parameters.emplace_back("samples", std::uint64_t{values_ms.size()});
+  for (const auto& [name, fraction] : {std::pair{"p50", 0.5}, {"p99", 0.99}, {"max", 1.0}}) {
+    Figure figure{bench, parameters, "ms", {at_fraction(values_ms, fraction)}, {}};
+    figure.parameters.emplace_back("percentile", std::string(name));
+    if (!limits_ms.empty()) figure.limits = {at_fraction(limits_ms, fraction)};
+    report.add(figure);
+  }
 }
 
 }  // namespace spindrift::bench

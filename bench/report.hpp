@@ -89,4 +89,9 @@ void report_percentiles(FigureReport& report, const char* bench, const Parameter
   }
 }
 
+/// One figure each for p50, p99 and the maximum of at least one time in milliseconds, beside the same percentile of the
+/// limits, if there are any.
+void report_times(FigureReport& report, const char* bench, Parameters parameters, std::vector<double> values_ms,
+                  std::vector<double> limits_ms);
+
 }  // namespace spindrift::bench

@@ -5,18 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
+#include <chrono>
 #include <csignal>
-#include <ctime>
 #include <istream>
 #include <optional>
 #include <ostream>
 #include <thread>
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <spindrift/bench/patience.hpp>
 #include <spindrift/bench/processes.hpp>
@@ -30,7 +26,7 @@ namespace {
 
 constexpr std::size_t views_max = 1024;
 constexpr std::uint64_t patience_ns = 20'000'000'000;
-constexpr std::uint64_t steady_ns = 100'000'000;
+constexpr Duration steady = std::chrono::milliseconds(100);
 
 /// One change as a member saw it.
 struct SeenChange {
@@ -70,18 +66,13 @@ class MeasuredMember {
     }
     subgroup.on_delivery([this](std::span<const Delivery> batch) { on_delivery(batch.size()); });
     std::thread sending([&] { send_all(subgroup); });
-    while (window_.stop.load(std::memory_order_acquire) == 0 && group_.open()) pause_ms(5);
+    while (window_.stop.load(std::memory_order_acquire) == 0 && group_.open()) pause_for(std::chrono::milliseconds(5));
     try {
       group_.leave();
     } catch (const Exception& failure) {
       window_.failed.store(static_cast<std::uint64_t>(failure.error().kind()) + 1);
     }
     sending.join();
-  }
-
-  static void pause_ms(long milliseconds) noexcept {
-    const timespec request{0, milliseconds * 1'000'000};
-    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
   }
 
  private:
@@ -150,46 +141,17 @@ class MeasuredMember {
   Group group_;
 };
 
-/// Kills what is left of it when destroyed.
 class MeasuredGroup {
  public:
   MeasuredGroup(const ViewChangeRun& run, std::string directory, std::span<MemberWindow> windows)
-      : run_(run), directory_(std::move(directory)), windows_(windows), processes_(windows.size(), -1) {}
-  ~MeasuredGroup() {
-    for (std::size_t node = 0; node < processes_.size(); ++node) end(node, SIGKILL);
-  }
-  MeasuredGroup(const MeasuredGroup&) = delete;
-  MeasuredGroup& operator=(const MeasuredGroup&) = delete;
+      : run_(run), directory_(std::move(directory)), windows_(windows), processes_(windows.size()) {}
 
   void start(std::size_t node) {
     new (&windows_[node]) MemberWindow();
-    const pid_t process = ::fork();
-    if (process < 0) throw Exception(system_error("fork", errno));
-    if (process > 0) {
-      processes_[node] = process;
-      return;
-    }
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    try {
-      log_errors_only();
-      MeasuredMember(run_, directory_, NodeId(static_cast<std::uint32_t>(node)), windows_[node]).run();
-      ::_exit(0);
-    } catch (const Exception& failure) {
-      windows_[node].failed.store(static_cast<std::uint64_t>(failure.error().kind()) + 1);
-      fmt::print(stderr, "member {}: {}\n", node, failure.what());
-    } catch (const std::exception& failure) {
-      fmt::print(stderr, "member {}: {}\n", node, failure.what());
-    }
-    ::_exit(1);
+    processes_.start(node, [this, node] { return run_member(node); });
   }
 
-  void end(std::size_t node, int signal) noexcept {
-    const pid_t process = std::exchange(processes_[node], -1);
-    if (process < 0) return;
-    if (signal != 0) ::kill(process, signal);
-    while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
+  void end(std::size_t node, int signal) noexcept { processes_.end(node, signal); }
 
   /// Waits until every member but `except` has delivered in `view`.
   void await_deliveries(std::uint64_t view, std::optional<std::size_t> except) {
@@ -202,7 +164,7 @@ class MeasuredGroup {
       }
       nobody_failed(view, except);
       if (patience.over(nanoseconds_now())) throw Exception(nothing_delivered(view, except));
-      MeasuredMember::pause_ms(1);
+      pause_for(std::chrono::milliseconds(1));
     }
   }
 
@@ -230,14 +192,28 @@ class MeasuredGroup {
 
   void stop_all() {
     for (MemberWindow& window : windows_) window.stop.store(1);
-    for (std::size_t node = 0; node < processes_.size(); ++node) end(node, 0);
+    for (std::size_t node = 0; node < windows_.size(); ++node) end(node, 0);
   }
 
  private:
+  [[nodiscard]] int run_member(std::size_t node) noexcept {
+    try {
+      log_errors_only();
+      MeasuredMember(run_, directory_, NodeId(static_cast<std::uint32_t>(node)), windows_[node]).run();
+      return 0;
+    } catch (const Exception& failure) {
+      windows_[node].failed.store(static_cast<std::uint64_t>(failure.error().kind()) + 1);
+      fmt::print(stderr, "member {}: {}\n", node, failure.what());
+    } catch (const std::exception& failure) {
+      fmt::print(stderr, "member {}: {}\n", node, failure.what());
+    }
+    return 1;
+  }
+
   const ViewChangeRun& run_;
   std::string directory_;
   std::span<MemberWindow> windows_;
-  std::vector<pid_t> processes_;
+  StartedProcesses processes_;
 };
 
 double ms_between(std::uint64_t start_ns, std::uint64_t end_ns) noexcept {
@@ -282,7 +258,7 @@ void add_shares(std::span<const MemberWindow> windows, std::size_t victim, std::
 std::size_t run_round(const ViewChangeRun& run, MeasuredGroup& group, std::span<MemberWindow> windows, std::uint64_t view,
                       std::size_t newest, ViewChangeResult& result) {
   for (MemberWindow& window : windows) window.longest_ns.store(0);
-  MeasuredMember::pause_ms(static_cast<long>(steady_ns / 1'000'000));
+  pause_for(steady);
   const auto leader = static_cast<std::size_t>(windows[0].leader.load());
   // The newest member has the highest rank.
   const std::size_t victim = run.kill_leader ? leader : newest;
@@ -291,7 +267,7 @@ std::size_t run_round(const ViewChangeRun& run, MeasuredGroup& group, std::span<
   }
   group.end(victim, SIGKILL);
   group.await_deliveries(view + 1, victim);
-  MeasuredMember::pause_ms(static_cast<long>(steady_ns / 1'000'000));
+  pause_for(steady);
   const std::uint64_t started_ns = nanoseconds_now();
   group.start(victim);
   group.await_deliveries(view + 2, std::nullopt);

@@ -232,6 +232,22 @@ TEST_CASE("bench viewchange prints three percentiles of each gap, of one group o
   CHECK(output.lines.size() == 2 * 3 * 3);
 }
 
+TEST_CASE("bench roster prints three percentiles of three times of each change, and what was sent, delivered and compared") {
+  const Output output = bench("roster --members 2 --most 3 --rounds 1 --size 64 --seconds 0.001 --security none");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 2 * (3 * 2 * 3 + 3));
+  for (const auto& line : output.lines) {
+    const bool beside = line["bench"] == "deliveries stand still around a change";
+    CHECK(line["min"].get<double>() > 0);
+    CHECK(line["limit_median"].is_number() == beside);
+  }
+  CHECK(output.lines[0]["parameters"]["fabric"] == "shm");
+  CHECK(output.lines[0]["parameters"]["change"] == "add");
+  CHECK(output.lines.back()["parameters"]["fabric"] == "tcp, security none");
+  CHECK(output.lines.back()["unit"] == "views");
+  CHECK(bench("roster --members 3 --most 3").exit_code == 2);
+}
+
 TEST_CASE("what part of each kind of view change was connecting is printed") {
   const Output output = papers("share --members 3 --rounds 1 --fabric vq:net");
   CHECK(output.exit_code == 0);

@@ -1,0 +1,51 @@
+// The bench of rosters goes there and back, with a gap of every member that stays through a change.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include <spindrift/bench/group_config.hpp>
+#include <spindrift/bench/roster_changes.hpp>
+
+#include "failure.hpp"
+
+using namespace spindrift;
+using namespace spindrift::bench;
+
+namespace {
+
+RosterRun run_of(std::vector<ConfigOverride> settings) {
+  return {.members = 2,
+          .most = 4,
+          .message_bytes = 128,
+          .profile = tight_profile(128, 8),
+          .between = Duration(0),
+          .settings = std::move(settings)};
+}
+
+}  // namespace
+
+TEST_CASE("nodes are added and removed until others are left, with a gap of each member that stays, and nothing is lost") {
+  const std::string fabric = GENERATE("shm", "tcp");
+  const GroupNetwork network = GroupNetwork::make(fabric, "", 4);
+  const RosterResult result = run_roster_changes(run_of(network.settings()));
+  CHECK(result.added.changes_ms.size() == 2);
+  CHECK(result.added.gaps_ms.size() == 2 + 3);
+  CHECK(result.added.quiet_gaps_ms.size() == 2 + 3);
+  CHECK(result.added.view_gaps_ms.size() >= 2 + 3);
+  CHECK(result.removed.changes_ms.size() == 2);
+  CHECK(result.removed.gaps_ms.size() == 3 + 2);
+  CHECK(result.removed.quiet_gaps_ms.size() == 3 + 2);
+  CHECK(result.removed.view_gaps_ms.size() >= 3 + 2);
+  for (const auto* times : {&result.added, &result.removed}) {
+    for (const auto* values : {&times->gaps_ms, &times->quiet_gaps_ms, &times->view_gaps_ms, &times->changes_ms})
+      CHECK(std::ranges::all_of(*values, [](double value) { return value > 0; }));
+  }
+  CHECK(result.views >= 1 + 2 + 2);
+  CHECK(result.sent > 0);
+  CHECK(result.delivered > 2 * result.sent);
+}
+
+TEST_CASE("a setting that no member can start with is an error before the first process") {
+  const RosterRun run = run_of({{"SPINDRIFT/no_such_key", "1"}});
+  CHECK(error_of([&] { return run_roster_changes(run); }).kind() == ErrorKind::bad_config);
+}
