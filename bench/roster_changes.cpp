@@ -143,18 +143,15 @@ class ChangingGroup {
     present_ &= ~member_bit(node);
     measure(present_, times, [&] {
       want({RosterChange::Kind::remove, NodeId(node)});
-      await(fmt::format("the end of node {}", node), [&] { return windows_[node].left.load() != 0; });
       await_view(fmt::format("the view without node {}", node));
     });
-    processes_.end(node, 0);
+    await_end(node);
   }
 
   void stop_all() {
     for (RosterWindow& window : windows_) window.stop.store(1);
     for (std::size_t node = 0; node < windows_.size(); ++node) {
-      if (!is_present(node)) continue;
-      await(fmt::format("the end of node {}", node), [&] { return windows_[node].left.load() != 0; });
-      processes_.end(node, 0);
+      if (is_present(node)) await_end(node);
     }
   }
 
@@ -230,6 +227,11 @@ class ChangingGroup {
         if (const std::uint64_t gap_ns = window.view_gap_ns[view].load(); gap_ns > 0) gaps_ms.push_back(ms(gap_ns));
       }
     }
+  }
+
+  void await_end(std::size_t node) {
+    await(fmt::format("the end of node {}", node), [&] { return windows_[node].left.load() != 0; });
+    processes_.end(node, 0);
   }
 
   /// Until all that are there, and nobody else, are in one view, and each has delivered in it.
