@@ -248,6 +248,13 @@ TEST_CASE("bench roster prints three percentiles of three times of each change, 
   CHECK(bench("roster --members 3 --most 3").exit_code == 2);
 }
 
+TEST_CASE("bench roster fails where members deliver different sequences, as in an unordered subgroup, and says so") {
+  const std::string layout = R"('LAYOUT/json_layout=[{"name": "bench", "mode": "unordered"}]')";
+  const Output output = bench("roster --members 2 --most 3 --rounds 1 --fabric shm --seconds 0.001 --set " + layout);
+  CHECK(output.exit_code == 1);
+  CHECK(output.lines.empty());
+}
+
 TEST_CASE("what part of each kind of view change was connecting is printed") {
   const Output output = papers("share --members 3 --rounds 1 --fabric vq:net");
   CHECK(output.exit_code == 0);

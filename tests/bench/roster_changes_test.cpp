@@ -45,6 +45,13 @@ TEST_CASE("nodes are added and removed until others are left, with a gap of each
   CHECK(result.delivered > 2 * result.sent);
 }
 
+TEST_CASE("members that deliver in different orders, as those of an unordered subgroup do, are an error, not a figure") {
+  const RosterRun run = run_of({{"LAYOUT/json_layout", R"([{"name": "bench", "mode": "unordered"}])"}});
+  const Error error = error_of([&] { return run_roster_changes(run); });
+  CHECK(error.kind() == ErrorKind::bad_input);
+  CHECK(error.to_string().find("delivered different sequences in view") != std::string::npos);
+}
+
 TEST_CASE("a setting that no member can start with is an error before the first process") {
   const RosterRun run = run_of({{"SPINDRIFT/no_such_key", "1"}});
   CHECK(error_of([&] { return run_roster_changes(run); }).kind() == ErrorKind::bad_config);
