@@ -215,7 +215,8 @@ class ChangingGroup {
       if ((staying & member_bit(node)) == 0) continue;
       const RosterWindow& window = windows_[node];
       const std::uint64_t seen = window.delivered.load();
-      await(fmt::format("a delivery at node {}", node), [&] { return window.delivered.load() != seen; });
+      await(fmt::format("a delivery at node {}", node),
+            [&] { return window.delivered.load() != seen && window.longest_ns.load() > 0; });
       gaps_ms.push_back(ms(window.longest_ns.load()));
     }
   }

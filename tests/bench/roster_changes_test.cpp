@@ -42,7 +42,7 @@ TEST_CASE("nodes are added and removed until others are left, with a gap of each
   }
   CHECK(result.views >= 1 + 2 + 2);
   CHECK(result.sent > 0);
-  CHECK(result.delivered > 2 * result.sent);
+  CHECK(result.delivered > result.sent);
 }
 
 TEST_CASE("members that deliver in different orders, as those of an unordered subgroup do, are an error, not a figure") {
