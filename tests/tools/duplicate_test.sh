@@ -42,5 +42,5 @@ mount --bind there /etc/hosts
 code=$?
 cat errors
 [ "$code" = 3 ] || { echo "code $code"; exit 1; }
-grep -q 'where another process is node 1 already and lives; fix: end that process' errors || exit 1
+grep -q 'or another process is node 1 already and lives; fix: .* if there is another process, .*: end it' errors || exit 1
 kill -0 "${members[1]}" || { echo 'the first process of the node is gone'; exit 1; }
