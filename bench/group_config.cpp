@@ -3,10 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -83,15 +79,7 @@ Config member_config(const GroupShape& shape, const std::string& runtime_directo
 void log_errors_only() { value_or_throw(log::set_levels("error")); }
 
 PrivateDirectory PrivateDirectory::make() {
-  std::string path =
-      std::filesystem::is_directory("/dev/shm") ? "/dev/shm/spindrift-bench-XXXXXX" : "/tmp/spindrift-bench-XXXXXX";
-  if (!::mkdtemp(path.data())) throw Exception(system_error("mkdtemp " + path, errno));
-  return PrivateDirectory(std::move(path));
-}
-
-PrivateDirectory::~PrivateDirectory() {
-  std::error_code ignored;  // a directory that stays behind harms nobody, and a destructor has nobody to tell
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  return PrivateDirectory(std::make_unique<WorkDirectory>("spindrift-bench-", false));
 }
 
 }  // namespace spindrift::bench

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
+#include <spindrift/core/work_directory.hpp>
 
 namespace spindrift::bench {
 
@@ -45,24 +47,18 @@ struct GroupShape {
 /// Members of a bench say nothing but errors: what they do to each other is meant. Call in each before it joins.
 void log_errors_only();
 
-/// A fresh directory in memory that is removed, with what is in it, by the process that made it.
+/// A fresh directory in memory that is removed, with what is in it, by the process that made it; or, where a signal ended
+/// that one, by the next bench, when its members have ended, too.
 class PrivateDirectory {
  public:
   /// Errors: resource.
   [[nodiscard]] static PrivateDirectory make();
 
-  PrivateDirectory(PrivateDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  PrivateDirectory& operator=(PrivateDirectory&& other) noexcept {
-    std::swap(path_, other.path_);
-    return *this;
-  }
-  ~PrivateDirectory();
-
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& path() const noexcept { return directory_->path(); }
 
  private:
-  explicit PrivateDirectory(std::string path) noexcept : path_(std::move(path)) {}
-  std::string path_;
+  explicit PrivateDirectory(std::unique_ptr<WorkDirectory> directory) noexcept : directory_(std::move(directory)) {}
+  std::unique_ptr<WorkDirectory> directory_;
 };
 
 }  // namespace spindrift::bench

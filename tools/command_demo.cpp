@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/core/work_directory.hpp>
 
 #include "commands.hpp"
 #include "escaped.hpp"
@@ -19,7 +20,6 @@
 #include "flight/schedule.hpp"
 #include "flight/verdict.hpp"
 #include "number_option.hpp"
-#include "work_directory.hpp"
 
 namespace spindrift::tools {
 namespace {

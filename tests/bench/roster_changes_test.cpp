@@ -1,7 +1,15 @@
 // The bench of rosters goes there and back, with a gap of every member that stays through a change.
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <string>
 
 #include <spindrift/bench/group_config.hpp>
 #include <spindrift/bench/roster_changes.hpp>
@@ -23,6 +31,28 @@ RosterRun run_of(std::vector<ConfigOverride> settings) {
 }
 
 }  // namespace
+
+TEST_CASE("what a bench left that was ended by a signal is removed by the next one, and nobody else's") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const pid_t killed = ::fork();
+  REQUIRE(killed >= 0);
+  if (killed == 0) {
+    const auto left = PrivateDirectory::make();
+    [[maybe_unused]] const auto said = ::write(ends[1], left.path().data(), left.path().size());
+    ::raise(SIGKILL);
+  }
+  ::close(ends[1]);
+  std::string path(256, '\0');
+  path.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(ends[0], path.data(), path.size()), 0)));
+  ::close(ends[0]);
+  REQUIRE(::waitpid(killed, nullptr, 0) == killed);
+  REQUIRE(std::filesystem::path(path).filename().string().starts_with("spindrift-bench-"));
+  const auto first = PrivateDirectory::make();
+  CHECK_FALSE(std::filesystem::exists(path));
+  const auto second = PrivateDirectory::make();
+  CHECK(std::filesystem::exists(first.path()));
+}
 
 TEST_CASE("nodes are added and removed until others are left, with a gap of each member that stays, and nothing is lost") {
   const std::string fabric = GENERATE("shm", "tcp");

@@ -6,7 +6,7 @@
 
 #include <spindrift/core/file_descriptor.hpp>
 
-namespace spindrift::tools {
+namespace spindrift {
 
 class WorkDirectory {
  public:
@@ -26,4 +26,4 @@ class WorkDirectory {
   FileDescriptor lock_;
 };
 
-}  // namespace spindrift::tools
+}  // namespace spindrift

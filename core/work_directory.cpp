@@ -1,5 +1,5 @@
 // Locks of files, which the kernel releases with the last process that holds them.
-#include "work_directory.hpp"
+#include <spindrift/core/work_directory.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,7 +12,7 @@
 
 #include <spindrift/core/result.hpp>
 
-namespace spindrift::tools {
+namespace spindrift {
 namespace {
 
 namespace files = std::filesystem;
@@ -59,4 +59,4 @@ WorkDirectory::~WorkDirectory() {
   if (!keep_) files::remove_all(path_, ignored);
 }
 
-}  // namespace spindrift::tools
+}  // namespace spindrift
