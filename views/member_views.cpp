@@ -72,7 +72,10 @@ void Member::on_event(LinkEvent& event) {
                  [&](LinkRefused& what) { stop(std::move(what.error)); },
                  [&](LinkOvertaken& what) {
                    const bool waits = state_ == MemberState::stranded;
-                   if (auto over = overtaken(*epoch(), waits, what)) stop(*std::move(over));
+                   auto over = overtaken(*epoch(), waits, what);
+                   if (!over) return;
+                   beginning_.record.note_overtaken(options_.incarnation);
+                   stop(*std::move(over));
                  },
                  [&](LinkTurnedAway& what) { upcalls_.on_turned_away(what.node, what.reason); },
              },

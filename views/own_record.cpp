@@ -65,6 +65,13 @@ void OwnRecord::note_removal() {
   static_cast<void>(store(std::move(record)));
 }
 
+void OwnRecord::note_overtaken(std::uint64_t incarnation) {
+  ViewRecord record = record_;
+  record.standing = ViewRecord::Standing::removed;
+  record.since = incarnation + 1;
+  static_cast<void>(store(std::move(record)));
+}
+
 void OwnRecord::close() {
   if (memory_ != nullptr) memory_->close();
 }

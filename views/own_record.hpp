@@ -36,6 +36,9 @@ class OwnRecord {
   void part(RecordedView next, ViewRecord::Standing standing);
   /// The others said that they go on without this process, if not in which view.
   void note_removal();
+  /// A member of a later view said that the group goes on there without this process. `incarnation`: this one's, not below
+  /// that of `begin`. What the node knew of earlier views counts no more, as if it were lost: nothing may be founded by it.
+  void note_overtaken(std::uint64_t incarnation);
   /// Nothing follows any more.
   void close();
 

@@ -260,6 +260,25 @@ TEST_CASE("who founds behind a view whose sizes of rings hold the file's message
   CHECK(nodes.founded_by(0)->roster.sizes == ring_sizes_of(nodes.layout(ids({0, 1, 2}), nullptr)));
 }
 
+TEST_CASE("a majority that has met a revived view founds nothing, until a member of that is here, which goes on") {
+  Nodes nodes;
+  for (const std::uint32_t node : {1U, 2U}) {
+    PaperMemory& memory = nodes.memories[node];
+    nodes.remember(node, recorded(7, {0, 1, 2}));
+    OwnRecord record(&memory, true);
+    REQUIRE(record.begin(100 + node));
+    record.note_overtaken(100 + node);
+    nodes.start(node);
+  }
+  nodes.run();
+  CHECK(nodes.requests.empty());
+  nodes.remember(0, recorded((std::uint64_t{1} << 34) + 8, {0}));
+  nodes.start(0);
+  nodes.run();
+  REQUIRE(nodes.founded_by(0));
+  CHECK(nodes.founded_by(0)->members == ids({0}));
+}
+
 TEST_CASE("a record that begins later than the view does not count, however many of its nodes are here") {
   Nodes nodes;
   nodes.remember(0, recorded(7, {0, 1, 2}));

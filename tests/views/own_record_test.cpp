@@ -204,6 +204,18 @@ TEST_CASE("who only hears that it was removed forgets nothing by that") {
   CHECK(kept.memory.stored->standing == ViewRecord::Standing::member);
 }
 
+TEST_CASE("who hears from a later view that it goes on there without it counts for no view that it knew") {
+  Kept kept;
+  REQUIRE(kept.record.install(view_of(7, {0, 1, 2})));
+  REQUIRE(kept.record.accept_decree(recorded(8, {0, 1})));
+  ViewRecord overtaken = *kept.memory.stored;
+  overtaken.standing = ViewRecord::Standing::removed;
+  overtaken.since = 102;
+  kept.record.note_overtaken(101);
+  CHECK(*kept.memory.stored == overtaken);
+  CHECK(next_incarnation(overtaken, NodeId(1)) > overtaken.since);
+}
+
 TEST_CASE("what could not be stored has not happened, and nothing is stored after it") {
   Kept kept;
   REQUIRE(kept.record.install(view_of(7, {0, 1, 2})));
