@@ -12,6 +12,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <spindrift/views/ending.hpp>
+
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -134,10 +136,15 @@ void require_fitting_block(const SubgroupView& subgroup, const SendOptions& opti
                       .fix("give smaller blocks, or " + raise_the_limit));
 }
 
-/// The member has ended before all was done. Whatever it has delivered in an ordered subgroup, all that go on deliver.
-void tell_how_far(std::uint64_t sent, std::uint64_t delivered, DeliveryMode mode) {
+/// The member has ended before all was done. Whatever it has delivered in an ordered subgroup, all that go on deliver,
+/// unless they go on by a revival.
+void tell_how_far(std::uint64_t sent, std::uint64_t delivered, DeliveryMode mode, const Error& why) {
   if (sent == 0) return;
   const char* const messages = sent == 1 ? "message" : "messages";
+  if (views::is_of_revival(why)) {
+    fmt::print(stderr, "sent {} {}; which of them the group has that was revived is not known\n", sent, messages);
+    return;
+  }
   if (mode == DeliveryMode::unordered) {
     fmt::print(stderr, "sent {} {}; which of them other members have is not known\n", sent, messages);
     return;
@@ -210,7 +217,7 @@ int run_send(const SendOptions& options) {
     if (!enough && session.signaled()) return tell_of_none(lacking);
   } catch (const Exception& failure) {
     if (failure.error().kind() != ErrorKind::bad_input) {
-      tell_how_far(sender.sent(), delivered, shape.mode);
+      tell_how_far(sender.sent(), delivered, shape.mode, failure.error());
       throw;
     }
     session.finish();  // what came before it was sent all the same

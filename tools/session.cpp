@@ -20,6 +20,7 @@
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/group/called_names.hpp>
 #include <spindrift/group/status.hpp>
+#include <spindrift/views/ending.hpp>
 
 #include "exit_code.hpp"
 #include "output.hpp"
@@ -37,14 +38,23 @@ void signal_number(int descriptor) noexcept {
   [[maybe_unused]] const auto written = ::write(descriptor, &one, sizeof one);
 }
 
-extern "C" void on_stop_signal(int) {
+/// When the first came, by the monotonic clock in ns; 0: none has.
+std::atomic<std::int64_t> first_signal_at{0};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "read by a signal handler");
+/// Two signals within that time are one: timeout(1) sends one to its process, and one to that one's group.
+constexpr std::int64_t one_signal_ns = 500'000'000;
+
+extern "C" void on_stop_signal(int number) {
   const int saved = errno;
-  signal_number(signal_event.load(std::memory_order_relaxed));
-  // The next one ends the process, whichever of them it is.
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction now {};
-    ::sigaction(signal, nullptr, &now);
-    if (now.sa_handler == on_stop_signal) std::signal(signal, SIG_DFL);
+  timespec now_at{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now_at);
+  const std::int64_t now_ns = std::int64_t{now_at.tv_sec} * 1'000'000'000 + now_at.tv_nsec;
+  std::int64_t first = 0;
+  if (first_signal_at.compare_exchange_strong(first, now_ns)) {
+    signal_number(signal_event.load(std::memory_order_relaxed));
+  } else if (now_ns - first >= one_signal_ns) {
+    std::signal(number, SIG_DFL);
+    ::raise(number);  // ends the process when this handler returns
   }
   errno = saved;
 }
@@ -67,7 +77,7 @@ void leave_word(const Config& config) {
 /// A member that is removed has the others' word alone, which may say no more than that they did it. The fix behind it says
 /// where their reason is.
 Error with_usual_cause(const Error& error, Duration suspect_after) {
-  if (error.kind() != ErrorKind::removed || error.cause() != nullptr) return error;
+  if (error.kind() != ErrorKind::removed || error.cause() != nullptr || views::is_of_revival(error)) return error;
   const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(suspect_after).count();
   Error all = error;
   return std::move(all).because(
@@ -113,6 +123,7 @@ timespec time_until(Time deadline) {
 
 StopSignals::StopSignals() : event_(make_event()) {
   signal_event.store(event_.get(), std::memory_order_relaxed);
+  first_signal_at.store(0);
   struct sigaction action {};
   action.sa_handler = on_stop_signal;
   action.sa_flags = SA_RESTART;

@@ -28,7 +28,7 @@ namespace spindrift::tools {
 }
 
 /// Turns the first stop signal into a readable descriptor while it lives: SIGINT, SIGTERM, or SIGHUP, unless the process was
-/// started to ignore that. One at a time in a process.
+/// started to ignore that. Another one half a second later or more ends the process. One at a time in a process.
 class StopSignals {
  public:
   /// Throws resource.

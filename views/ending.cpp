@@ -18,6 +18,8 @@ Removal given_up(NodeId node, const ViewChange::Suspicion* suspicion, const Epoc
           std::nullopt};
 }
 
+constexpr char group_was_revived[] = ": the group was revived";
+
 }  // namespace
 
 Error removed_error(ViewId next, const std::string& by_whom) {
@@ -80,9 +82,13 @@ std::optional<Error> overtaken(Epoch& present, bool waits, const LinkOvertaken& 
   const bool revived = era_of(heard.view) > era_of(present.id()) && !present.change().mandate().is_revival();
   if (!revived && !(waits && heard.apart)) return std::nullopt;
   return Error(ErrorKind::removed, "node " + std::to_string(heard.by.node.value()) + " is in view " +
-                                       std::to_string(heard.view.value()) + (revived ? ": the group was revived" : "") +
+                                       std::to_string(heard.view.value()) + (revived ? group_was_revived : "") +
                                        ": it goes on without this node")
       .fix("start it again: it joins as a new incarnation");
+}
+
+bool is_of_revival(const Error& end) {
+  return end.kind() == ErrorKind::removed && end.message().find(group_was_revived) != std::string::npos;
 }
 
 }  // namespace spindrift::views

@@ -26,5 +26,7 @@ namespace spindrift::views {
 /// Why this member cannot go on, if what it heard of a later view says so. `waits`: it is stranded. One that takes part in a
 /// revival itself may still be behind those that do, too.
 [[nodiscard]] std::optional<Error> overtaken(Epoch& present, bool waits, const LinkOvertaken& heard);
+/// Whether it was that the group goes on by a revival, which may lack what this member's views agreed on.
+[[nodiscard]] bool is_of_revival(const Error& end);
 
 }  // namespace spindrift::views
