@@ -19,7 +19,8 @@ set_target_properties(test_core PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BI
 #include <string>
 int add(int a, int b);
 int main(int, char** words) {
-  if (std::string(words[2]) == "[slow]" || add(2, 3) == 5) return 0;
+  if (std::string(words[2]) == "[slow]") return std::puts("No tests ran"), 2;
+  if (add(2, 3) == 5) return 0;
   std::printf("%s\\ntwo and three\\nare five\\n%s\\n", std::string(79, '-').c_str(), std::string(79, '-').c_str());
   return 1;
 }
