@@ -81,7 +81,8 @@ int print(const CreatedOptions& options, const Answered& answered) {
     print_json(roster);
     return number(ExitCode::success);
   }
-  fmt::print("created subgroups, as node {} has them in the roster of edition {}\n", answered.node, roster.edition);
+  fmt::print("subgroups that commands created, as node {} has them in the roster of edition {}\n", answered.node,
+             roster.edition);
   using Align = TextTable::Align;
   TextTable table({Align::left, Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
   table.add({"subgroup", "mode", "members", "senders", "window", "message", "ring"});
@@ -161,6 +162,10 @@ int create(const CreatedOptions& options) {
 
 /// A value that is not given stays as the group has it.
 int change(const CreatedOptions& options) {
+  if (options.window == 0 && options.ring_bytes == 0 && options.senders.empty()) {
+    throw Exception(Error(ErrorKind::bad_argument, "change-subgroup is given nothing to change")
+                        .fix("give --window, --ring-bytes or --senders"));
+  }
   const GroupPlace place = place_of(options);
   const Roster now = ask_group(options, place, {}).roster;
   std::vector<RosterChange> changes;

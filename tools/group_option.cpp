@@ -43,8 +43,10 @@ GroupPlace place_of(const GroupCommandOptions& options) {
   if (!options.group.empty()) return place_of(value_or_throw(config_without_file(options.group)));
   if (!options.config.empty()) return place_of(load_config_with_warnings(options));
   std::error_code ignored;  // a directory that does not exist has a name, too
-  const auto path = std::filesystem::weakly_canonical(options.directory + "/", ignored);
-  return {options.directory, path.parent_path().filename().string()};
+  auto path = std::filesystem::weakly_canonical(options.directory, ignored);
+  if (path.empty()) path = std::filesystem::path(options.directory).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // it was written with a slash at its end
+  return {path.string(), path.filename().string()};
 }
 
 GroupPlace place_of(const Config& config) {

@@ -29,7 +29,8 @@ CLI::Option* add_set_option(CLI::App& command, CommandOptions& options) {
   return command.add_option("--set", options.settings, "Override a value of the configuration; may be repeated")
       ->type_name("SECTION/key=value")
       ->take_all()
-      ->expected(1);
+      ->expected(1)
+      ->allow_extra_args(false);  // else it takes the command's own words that follow
 }
 
 CLI::Option* add_member_options(CLI::App& command, CommandOptions& options) {

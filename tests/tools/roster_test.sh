@@ -71,6 +71,12 @@ done
 fails 'nobody has one' "$spindrift" group add 3@host:1 --config file_0,1,2
 fails 'does not run here' "$spindrift" group add 3 --through 9 --config file_0,1,2
 
+# A group is named by its directory as well, and a value that is set takes none of a command's words.
+for directory in run/growing run/growing/ "$scratch/run/growing"; do
+  "$spindrift" group remove 77 --group-dir "$directory" >printed 2>errors || { cat errors; exit 1; }
+done
+"$spindrift" group drain --config file_0,1,2 --set SPINDRIFT/suspect_after_ms=2000 1 --undo >printed 2>errors || { cat errors; exit 1; }
+
 # A removal of who is not there changes nothing, and says so; where nobody runs the code is the same with a directory and without.
 "$spindrift" group remove 77 --config file_0,1,2 >printed 2>errors || { cat errors; exit 1; }
 grep -qF 'node 77 is not in the roster: there is nothing to remove' errors || { cat errors; exit 1; }

@@ -58,6 +58,7 @@ fails 'is there already, with another' "$spindrift" group create-subgroup jobs -
 fails 'already' "$spindrift" group create-subgroup jobs --mode unordered --window 64 --config group.cfg
 "$spindrift" group change-subgroup jobs --window 65 --senders 0,1 --config group.cfg >changed || exit 1
 grep -Eq '^jobs +ordered +all +0, 1 +65 ' changed || { cat changed; exit 1; }
+fails 'nothing to change' "$spindrift" group change-subgroup jobs --config group.cfg
 fails 'no subgroup is named "nowhere"' "$spindrift" group change-subgroup nowhere --window 65 --config group.cfg
 fails "is the configuration's" "$spindrift" group change-subgroup orders --senders 0 --config group.cfg
 fails 'either all, or their ids' "$spindrift" group change-subgroup jobs --senders all,1 --config group.cfg
