@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <spindrift/core/counters.hpp>
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/core/runtime_path.hpp>
 #include <spindrift/group/roster_service.hpp>
 
 #include "command_roster.hpp"
@@ -40,12 +42,21 @@ std::vector<NodeId> named_by(const ReviveOptions& options) {
 
 bool is_in(const std::vector<NodeId>& nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
 
+/// Whether that member waits for a revival, by its counters: they are kept in memory, also while a full disk keeps its
+/// status from being written.
+bool counts_as_stranded(const NodeReport& member, const std::string& directory) {
+  const auto values = CounterBlock::read_file(directory + "/" + node_file_name(member.status.node, counters_suffix));
+  return member.lives() && values && std::ranges::any_of(*values, [](const CounterValue& each) {
+           return each.name == "member.stranded_since_ms" && each.value != 0;
+         });
+}
+
 /// The member that is told: one that is named, and has lost the majority.
 const NodeReport& told_by(const ReviveOptions& options, const GroupReport& report, const std::string& place) {
   const std::vector<NodeId> named = named_by(options);
   const NodeReport* waits = nullptr;
   for (const NodeReport& each : report.nodes) {
-    if (!each.stranded() || !is_in(named, each.status.node)) continue;
+    if (!is_in(named, each.status.node) || !(each.stranded() || counts_as_stranded(each, place))) continue;
     if (options.through && NodeId(*options.through) != each.status.node) continue;
     if (waits == nullptr) waits = &each;
   }
@@ -85,8 +96,9 @@ void require_ended(const ReviveOptions& options, const GroupReport& report, cons
 }
 
 /// The rest is no majority that may live: of so many of them the status of the process here tells that it has ended, which
-/// the member that is told, on this host or another, need not know.
+/// the member that is told, on this host or another, need not know. By a status of its own that is behind, nothing is known.
 bool known_to_have_ended(const ReviveOptions& options, const GroupReport& report, const NodeReport& told) {
+  if (!told.stranded()) return false;
   std::size_t may_live = 0;
   for (const auto& member : told.status.members) {
     if (is_in(named_by(options), member.node)) continue;
@@ -164,7 +176,7 @@ void add_revive_command(CLI::App& group, Work& chosen) {
       ->required()
       ->delimiter(',')
       ->check(number_from(0U, node_id_max))
-      ->type_name("ID,…");
+      ->type_name("IDS");
   command->add_flag("--force", options->force, "Also if the others may be a majority that lives");
   command->add_flag("--yes", options->yes, "Do not ask");
 }
