@@ -82,7 +82,11 @@ std::vector<ConfigOverride> parse_settings(const std::vector<std::string>& setti
       throw Exception(
           Error(ErrorKind::bad_argument, fmt::format("--set {}: no '='", setting)).fix("write SECTION/key=value"));
     }
-    overrides.push_back({setting.substr(0, equals), setting.substr(equals + 1), "--set"});
+    const std::string name = setting.substr(0, equals);
+    for (const char* const own : {"DERECHO/local_id", "SPINDRIFT/group_name", "SPINDRIFT/runtime_directory"}) {
+      if (name == own) throw Exception(Error(ErrorKind::bad_argument, "--set " + name + ": a bench gives that itself"));
+    }
+    overrides.push_back({name, setting.substr(equals + 1), "--set"});
   }
   return overrides;
 }

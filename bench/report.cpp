@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -125,8 +126,8 @@ FigureReport::~FigureReport() {
 void FigureReport::add(const Figure& figure) {
   if (table_) print_row(figure);
   if (json_) fmt::print(json_, "{}\n", to_json(figure, provenance_));
+  if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "write to standard output");
   if (json_ && std::fflush(json_) != 0) throw Exception(system_error("write what --json names", errno));
-  std::fflush(stdout);
 }
 
 void FigureReport::print_row(const Figure& figure) {

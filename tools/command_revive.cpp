@@ -61,7 +61,15 @@ const NodeReport& told_by(const ReviveOptions& options, const GroupReport& repor
     if (waits == nullptr) waits = &each;
   }
   if (waits != nullptr) return *waits;
-  const std::string why = "none of the members that are named runs here and has lost the majority of its view";
+  std::vector<NodeId> well;
+  for (const NodeReport& each : report.nodes) {
+    if (each.lives() && is_in(named, each.status.node)) well.push_back(each.status.node);
+  }
+  const bool one = well.size() == 1;
+  const std::string why =
+      well.empty() ? "none of the members that are named runs here"
+                   : fmt::format("node{} {} {} here, and {} not lost the majority of a view", one ? "" : "s", listed(well),
+                                 one ? "runs" : "run", one ? "has" : "have");
   throw Exception(Error(ErrorKind::refused, why)
                       .at(place)
                       .fix("run this on the host of one that has, and name it with --members: spindrift group why says "

@@ -1,12 +1,24 @@
 // One form for every failure of standard output.
 #include "output.hpp"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
 namespace spindrift::tools {
+namespace {
+
+/// A write that failed earlier, and told somebody else why, may have met a pipe that nobody reads.
+bool nobody_reads() {
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
+}
+
+}  // namespace
 
 Error output_error(int error_number) {
   const std::string reason = error_number == 0 ? "" : std::string(": ") + std::strerror(error_number);
@@ -18,7 +30,8 @@ bool is_reader_gone(const Error& error) { return error.message() == output_error
 Result<void> flush_output() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
-  return output_error(errno);
+  const int reason = errno;
+  return output_error(reason == 0 && nobody_reads() ? EPIPE : reason);
 }
 
 Result<void> print_line(std::string_view line) {

@@ -279,11 +279,25 @@ TEST_CASE("batching is printed with rates, means, the whole of the upcalls, and 
   CHECK(percent == Approx(100));
 }
 
+TEST_CASE("a bench whose reader has gone ends quietly, whatever it prints") {
+  for (const char* const form : {"", " --json -"}) {
+    const std::string bench = std::string(SPINDRIFT_COMMAND " bench roster --members 2 --most 3 --fabric shm") + form;
+    std::FILE* pipe = ::popen(("exec 4>&1; { " + bench + " 2>&4; echo code $? >&4; } | true").c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::string said;
+    for (int byte = 0; (byte = std::fgetc(pipe)) != EOF;) said += static_cast<char>(byte);
+    ::pclose(pipe);
+    CHECK(said == "code 0\n");
+  }
+}
+
 TEST_CASE("bench hands the user's settings to all members, and refuses wrong ones") {
   CHECK(bench("multicast --members 2 --size 8 --messages 10 --repeat 1 --set SPINDRIFT/spin_us=0").exit_code == 0);
   CHECK(bench("multicast --members 2 --messages 10 --set SPINDRIFT/no_such_key=1").exit_code != 0);
   CHECK(bench("multicast --members 2 --messages 10 --set nonsense").exit_code != 0);
   CHECK(bench("idle --seconds 0.01 --set SPINDRIFT/no_such_key=1").exit_code != 0);
+  for (const char* const own : {"DERECHO/local_id=1", "SPINDRIFT/group_name=x", "SPINDRIFT/runtime_directory=/tmp"})
+    CHECK(bench("roster --members 2 --most 3 --set " + std::string(own)).exit_code == 2);
 }
 
 TEST_CASE("the model prints points and the paper's numbers beside its own") {

@@ -66,7 +66,8 @@ printed() { # NODE FIRST LAST: exactly these lines
 for node in 0 1 2; do run_node $node; done
 until_in_view 0 1 2
 send 1 500
-fails 3 'has lost the majority' --members 0 --yes
+fails 3 'node 0 runs here, and has not lost the majority of a view' --members 0 --yes
+fails 3 'none of the members that are named runs here' --members 7 --yes
 [ "$(stranded_since)" = '0 0.000' ] || { stranded_since; exit 1; }
 began_ms=$(date +%s%3N)
 
