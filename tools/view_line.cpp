@@ -42,6 +42,9 @@ std::string view_line(const NewView& news, NodeId self, bool json) {
   if (!news.joined.empty()) line += "; joined " + listed(news.joined);
   if (!news.left.empty()) line += "; left " + listed(news.left);
   for (const Removal& each : news.failed) line += fmt::format("; failed {} ({})", each.node, each.reason);
+  // Else lines about nodes that are added, and about subgroups, would be alike.
+  if (news.joined.empty() && news.left.empty() && news.failed.empty())
+    line += fmt::format("; its roster is of edition {}", news.view.roster.edition);
   for (const SubgroupView& subgroup : news.view.subgroups) {
     if (subgroup.dropped || subgroup.inadequate.empty()) continue;
     line += fmt::format("; subgroup {} waits: {}", subgroup.name, subgroup.inadequate);

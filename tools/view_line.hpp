@@ -9,8 +9,8 @@
 
 namespace spindrift::tools {
 
-/// "view 3: members 0, 2; joined 2; failed 1 (connection lost)", with the subgroups that cannot work, without end of line.
-/// In JSON as docs/schemas/node.json has it.
+/// "view 3: members 0, 2; joined 2; failed 1 (connection lost)", with the subgroups that cannot work, without end of line;
+/// of a view that nobody joined or left the edition of its roster, for which it was. JSON: as docs/schemas/node.json has it.
 [[nodiscard]] std::string view_line(const NewView& news, NodeId self, bool json);
 /// An event as a line of JSON, with its version, without end of line.
 [[nodiscard]] std::string event_line(nlohmann::json event);

@@ -293,7 +293,7 @@ class Kinds(unittest.TestCase):
             group.config.write_text(group.config.read_text().replace('[LAYOUT]', between_hosts))
             zero, one, two = group.found()
             about = ('group', 'revive', '--config', group.config, '--json', '--members', '0')
-            self.assertIn('has lost the majority', error_of(*about, '--yes', code=3)['message'])
+            self.assertIn('has not lost the majority', error_of(*about, '--yes', code=3)['message'])
             for member in (one, two):
                 member.process.send_signal(signal.SIGSTOP)  # neither takes note of the other's death
             for member in (one, two):
