@@ -56,10 +56,16 @@ SendGate::Outcome SendGate::reserve_large(std::uint64_t bytes, Claim& claim) noe
   return outcome;
 }
 
-bool SendGate::half_free() const noexcept {
+// A thread that looks into a ring is inside: its view may end meanwhile, and the ring with it.
+bool SendGate::half_free() noexcept {
+  if (!is_open()) return false;
+  const std::uint32_t place = own_place();
+  come_in(place);
   const smc::SendRing* const ring = ring_.load(std::memory_order_seq_cst);
   const smc::BulkRing* const bulk = bulk_.load(std::memory_order_relaxed);
-  return ring != nullptr && ring->half_free() && (bulk == nullptr || bulk->half_free());
+  const bool free = ring != nullptr && ring->half_free() && (bulk == nullptr || bulk->half_free());
+  go_out(place);
+  return free;
 }
 
 bool SendGate::vacated() const noexcept {

@@ -38,8 +38,8 @@ class SendGate {
   void commit(const Claim& claim) noexcept;
   void abandon(const Claim& claim) noexcept;
   [[nodiscard]] bool is_open() const noexcept { return ring_.load(std::memory_order_seq_cst) != nullptr; }
-  /// The open ring is at most half full, and so is its bulk ring.
-  [[nodiscard]] bool half_free() const noexcept;
+  /// The open ring is at most half full, and so is its bulk ring. False: or the gate is closed.
+  [[nodiscard]] bool half_free() noexcept;
 
   // The poller.
   /// `bulk`: of the same multicast; null if no message is large.
