@@ -14,7 +14,6 @@
 
 #include <spindrift/views/ending.hpp>
 
-
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "members_awaited.hpp"
