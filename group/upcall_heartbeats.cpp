@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/limits.hpp>
 
 namespace spindrift::group {
@@ -28,17 +29,41 @@ Result<void> UpcallHeartbeats::start() {
 }
 
 void UpcallHeartbeats::run() {
+  std::uint64_t before = 0;
   std::unique_lock lock(mutex_);
   while (!ends_.wait_for(lock, patience_ / 8, [this] { return ending_; })) {
     lock.unlock();
     on_turn(clock_.now());
     lock.lock();
+    const std::uint64_t word = word_.load(std::memory_order_relaxed);
+    const bool quiet = word == before && word == word_of(word >> holder_bits, Holder::protocol);
+    before = word;
+    if (quiet) rest(lock, word);
   }
+}
+
+// No upcall came since the last turn. Of the poller, which enters one and then looks whether the thread rests, and of the
+// thread, which says so and then looks for an upcall, one sees the other.
+void UpcallHeartbeats::rest(std::unique_lock<std::mutex>& lock, std::uint64_t since) {
+  resting_.store(true, std::memory_order_relaxed);
+  heavy_barrier();
+  if (word_.load(std::memory_order_acquire) != since) return resting_.store(false, std::memory_order_relaxed);
+  ends_.wait(lock, [this] { return ending_ || !resting_.load(std::memory_order_relaxed); });
+}
+
+void UpcallHeartbeats::end_rest() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    resting_.store(false, std::memory_order_relaxed);
+  }
+  ends_.notify_one();
 }
 
 void UpcallHeartbeats::enter(Whose whose) noexcept {
   whose_ = whose;
   word_.store(word_of(++upcall_, Holder::application), std::memory_order_release);
+  light_barrier();
+  if (resting_.load(std::memory_order_relaxed)) end_rest();
 }
 
 void UpcallHeartbeats::leave() noexcept {

@@ -1,6 +1,8 @@
 // The heartbeats of a member whose application holds up the poller: as long as the poller is in an upcall, another thread
 // shows from time to time that the member lives. The others wait for it then, and do not take it for dead.
 //
+// While no upcalls come the thread rests, so that a quiet member has one thread less that wakes.
+//
 // The invariant to remember: the thread touches what is the poller's only between two exchanges of one word, which keep the
 // upcall from returning; and the poller is in the protocol only outside of them.
 #pragma once
@@ -100,6 +102,8 @@ class UpcallHeartbeats {
   void leave() noexcept;
   void cover(Duration lasted, Time now);
   void run();
+  void rest(std::unique_lock<std::mutex>& lock, std::uint64_t since);
+  void end_rest() noexcept;
 
   /// An upcall that a turn has seen.
   struct Seen {
@@ -119,7 +123,8 @@ class UpcallHeartbeats {
   std::atomic<Duration::rep> stuck_{0};    ///< how long the upcall had lasted; 0: none was given up
   std::mutex mutex_;
   std::condition_variable ends_;
-  bool ending_ = false;  ///< behind the mutex
+  bool ending_ = false;             ///< behind the mutex
+  std::atomic<bool> resting_{false};  ///< changed behind the mutex; the poller looks whenever it enters an upcall
   std::thread thread_;
 };
 
