@@ -170,14 +170,15 @@ bool History::was_there_before(std::uint32_t index, const View& view) const {
 }
 
 // One of two that accuse each other goes: also the one that rightly suspected the other, if that comes back just then. But a
-// newcomer goes before a member that was there.
+// newcomer goes before a member that was there, unless somebody says that it is the newcomer who revives the view.
 bool History::accuses_one_that_stays(std::uint32_t index, const View& before, const View& after) const {
   if (!suspects_) return false;
   const views::RankSet suspects = suspects_(before.id, index);
+  const bool revived = after.id != views::id_behind(before.id, 0);
   for (std::uint32_t i = 0; i < before.members.size(); ++i) {
     const std::uint32_t other = *process_of(before.incarnations[i]);
     if (!suspects.contains(Rank(i)) || !processes_[other].blamed) continue;
-    if (was_there_before(index, before) && !was_there_before(other, before)) continue;
+    if (!revived && was_there_before(index, before) && !was_there_before(other, before)) continue;
     const auto rank = after.rank_of(before.members[i]);
     if (rank && after.incarnations[rank->value()] == before.incarnations[i]) return true;
   }
