@@ -24,6 +24,7 @@ bool Disputes::none() const { return !verdict(std::nullopt) && !unanswered(); }
 
 std::optional<Disputes::Verdict> Disputes::unanswered() const {
   for (std::uint32_t i = 0; i < accused_.size(); ++i) {
+    if (accused_[i].empty()) continue;
     for (std::uint32_t j = 0; j < accused_.size(); ++j) {
       if (accuses(Rank(i), Rank(j)) && !accuses(Rank(j), Rank(i))) return Verdict{Rank(i), Rank(j)};
     }
@@ -41,14 +42,21 @@ std::tuple<bool, std::uint32_t, Rank> Disputes::burden(Rank rank) const {
 }
 
 std::optional<Disputes::Verdict> Disputes::verdict(std::optional<Rank> party) const {
+  std::vector<std::tuple<bool, std::uint32_t, Rank>> burdens;
+  const auto burden_of = [&](Rank rank) -> const auto& {  // found out once somebody is in dispute
+    for (std::uint32_t i = static_cast<std::uint32_t>(burdens.size()); i < accused_.size(); ++i)
+      burdens.push_back(burden(Rank(i)));
+    return burdens[rank.value()];
+  };
   std::optional<Verdict> worst;
   for (std::uint32_t i = 0; i < accused_.size(); ++i) {
+    if (accused_[i].empty()) continue;
     for (std::uint32_t j = 0; j < accused_.size(); ++j) {
       const Verdict each{Rank(i), Rank(j)};
       if (party && each.goes != *party && each.stays != *party) continue;
       if (!in_dispute(each.goes, each.stays)) continue;
-      if (burden(each.goes) < burden(each.stays)) continue;
-      if (!worst || burden(worst->goes) < burden(each.goes)) worst = each;
+      if (burden_of(each.goes) < burden_of(each.stays)) continue;
+      if (!worst || burden_of(worst->goes) < burden_of(each.goes)) worst = each;
     }
   }
   if (worst && worst->stays == party) worst->stays = first_opponent(worst->goes, party).value_or(worst->stays);

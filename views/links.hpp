@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -144,7 +145,7 @@ class Links {
   /// To a process whose hello agrees; dropped if it is not here.
   void send(NodeId to, std::vector<std::byte> message);
   /// Tells a newcomer of the view that takes it in, once: from then on it is nobody's candidate.
-  void notify(NodeId newcomer, const ViewNotice& notice);
+  void notify(NodeId newcomer, const std::function<ViewNotice()>& notice);
   /// Lets a peer at memory.
   [[nodiscard]] Result<void> show(const PeerConnection& to, const Showing& showing);
 

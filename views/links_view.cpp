@@ -114,11 +114,11 @@ void Links::send(NodeId to, std::vector<std::byte> message) {
   if (peer != nullptr && peer->state == Peer::State::agreed) send_in_parts(fabric_, peer->id, std::move(message));
 }
 
-void Links::notify(NodeId newcomer, const ViewNotice& notice) {
+void Links::notify(NodeId newcomer, const std::function<ViewNotice()>& notice) {
   Peer* const peer = peers_.find(newcomer);
   if (peer == nullptr || peer->standing == Peer::Standing::member) return;
   peer->standing = Peer::Standing::member;
-  send_in_parts(fabric_, peer->id, encode(notice));
+  send_in_parts(fabric_, peer->id, encode(notice()));
   note_candidates();
 }
 
@@ -143,10 +143,10 @@ void Links::note_candidates() {
   candidates_.clear();
   if (view_ == nullptr) return;
   for (const Peer& peer : peers_) {
+    if (peer.state != Peer::State::agreed || peer.standing != Peer::Standing::fresh) continue;
     const auto rank = view_->rank_of(peer.address.node);
     const bool earlier = rank && peer.incarnation <= view_->incarnations[rank->value()];
-    const bool fresh = peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh;
-    if (fresh && !earlier) candidates_.push_back({peer.who(), {}, peer.versions});
+    if (!earlier) candidates_.push_back({peer.who(), {}, peer.versions});
   }
   for (Candidate& candidate : candidates_) {
     if (const auto own = rank_of(view_, self_)) candidate.linked.add(*own);

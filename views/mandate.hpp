@@ -57,8 +57,10 @@ class Mandate {
     OnLoss on_loss = OnLoss::end;
   };
 
-  Mandate(std::size_t members, const Terms& terms) : all_(RankSet::first(members)), terms_(terms) {}
+  Mandate(std::size_t members, const Terms& terms) : members_(members), all_(RankSet::first(members)), terms_(terms) {}
 
+  /// All members of the view.
+  [[nodiscard]] const RankSet& everybody() const noexcept { return all_; }
   [[nodiscard]] const Terms& terms() const noexcept { return terms_; }
   /// Those who run the group said so. Of several that one counts which has the latest attempt.
   void hear(const Revival& revival) {
@@ -82,18 +84,19 @@ class Mandate {
   /// Members that have to accept.
   [[nodiscard]] std::uint64_t quorum(const RankSet& suspected) const noexcept {
     if (taken_) return taken_->members.count();
-    return terms_.rule == Rule::majority ? all_.count() / 2 + 1 : all_.without(suspected).count();
+    return terms_.rule == Rule::majority ? members_ / 2 + 1 : all_.without(suspected).count();
   }
   /// Under which that member leads. Not 0.
   [[nodiscard]] std::uint64_t ballot_of(Rank leader) const noexcept {
-    return (taken_ ? taken_->attempt * all_.count() : 0) + leader.value() + 1;
+    return (taken_ ? taken_->attempt * members_ : 0) + leader.value() + 1;
   }
   /// The value of `Decree::revival` in a decree that was accepted under this ballot.
-  [[nodiscard]] std::uint64_t revival_of(std::uint64_t ballot) const noexcept { return ballot > all_.count() ? ballot : 0; }
+  [[nodiscard]] std::uint64_t revival_of(std::uint64_t ballot) const noexcept { return ballot > members_ ? ballot : 0; }
   /// The highest that there can be in this view.
-  [[nodiscard]] std::uint64_t highest_ballot() const noexcept { return (revivals_max + 1) * all_.count(); }
+  [[nodiscard]] std::uint64_t highest_ballot() const noexcept { return (revivals_max + 1) * members_; }
 
  private:
+  std::uint64_t members_;
   RankSet all_;
   Terms terms_;
   std::optional<Revival> heard_;

@@ -144,7 +144,10 @@ Result<void> Member::revive(std::span<const NodeId> members, bool force) {
 // A member of the present view is here: if it is new, it hears of the view; and it is shown what it is to read or write.
 void Member::meet(const PeerConnection& member) {
   installation_.forget_earlier(member.id);
-  links_.notify(member.who.node, {epoch()->view(), epoch()->loaded(), state_lost_, epoch()->change().newcomers()});
+  const auto notice = [this] {
+    return ViewNotice{epoch()->view(), epoch()->loaded(), state_lost_, epoch()->change().newcomers()};
+  };
+  links_.notify(member.who.node, notice);
   auto showing = installation_.next_offer(member);
   for (; showing && *showing; showing = installation_.next_offer(member)) {
     if (auto shown = links_.show(member, **showing); !shown) return stop(std::move(shown).error());

@@ -87,9 +87,9 @@ TEST_CASE("a member of the view that comes is announced, and a fresh process bec
   CHECK(desk.hear().empty());
   CHECK(desk.links.candidates() == std::vector{Candidate{{NodeId(3), 103}, RankSet(0b001, 0)}});
   CHECK_FALSE(desk.sent_to<Hello>(13)[0].fresh);
-  desk.links.notify(NodeId(3), {desk.view, {RankSet::first(3)}, {}});
+  desk.links.notify(NodeId(3), [&] { return ViewNotice{desk.view, {RankSet::first(3)}, {}}; });
   CHECK(desk.links.candidates().empty());
-  desk.links.notify(NodeId(3), {desk.view, {RankSet::first(3)}, {}});
+  desk.links.notify(NodeId(3), [&] { return ViewNotice{desk.view, {RankSet::first(3)}, {}}; });
   CHECK(desk.sent_to<ViewNotice>(13).size() == 1);
 }
 
