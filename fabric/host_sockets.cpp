@@ -65,20 +65,17 @@ bool is_own_or_root(int socket) noexcept {
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && (peer.uid == ::geteuid() || peer.uid == 0);
 }
 
-Result<FileDescriptor> watch_directory(const GuardedDirectory& directory) {
+Result<std::optional<FileDescriptor>> watch_directory(const GuardedDirectory& directory) {
   FileDescriptor watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!watch && !descriptors_left()) return out_of_descriptors();
-  if (!watch) {
-    return Error(ErrorKind::resource, "inotify_init1: this user has as many instances of inotify as it may")
-        .fix("raise the sysctl fs.inotify.max_user_instances");
-  }
+  if (!watch) return std::optional<FileDescriptor>();
   constexpr std::uint32_t taken_out = IN_DELETE | IN_MOVED_FROM | IN_MOVE_SELF;
   if (::inotify_add_watch(watch.get(), directory.through("").c_str(), IN_MOVED_TO | taken_out | IN_ONLYDIR) < 0) {
     return system_error("inotify_add_watch", errno)
         .at(directory.path())
         .fix("raise the sysctl fs.inotify.max_user_watches");
   }
-  return watch;
+  return std::optional(std::move(watch));
 }
 
 }  // namespace spindrift::fabric

@@ -24,7 +24,8 @@ inline constexpr std::string_view not_yet_listening_suffix = ".new";
 /// Whether the process at the other end is this user's or root's.
 [[nodiscard]] bool is_own_or_root(int socket) noexcept;
 
-/// An inotify descriptor that reports sockets appearing in the directory, and what is taken out of it. Errors: resource.
-[[nodiscard]] Result<FileDescriptor> watch_directory(const GuardedDirectory& directory);
+/// An inotify descriptor that reports sockets appearing in the directory, and what is taken out of it; nothing if this user
+/// has as many instances of inotify as it may. Errors: resource.
+[[nodiscard]] Result<std::optional<FileDescriptor>> watch_directory(const GuardedDirectory& directory);
 
 }  // namespace spindrift::fabric

@@ -125,11 +125,12 @@ Result<std::set<NodeId>> Rendezvous::nodes_with(std::span<const std::string_view
   return nodes;
 }
 
-Result<std::vector<NodeId>> Rendezvous::others() const {
+Result<std::vector<NodeId>> Rendezvous::others(const std::function<bool(NodeId)>& live) const {
   SPINDRIFT_TRY_ASSIGN(const std::set<NodeId> nodes, nodes_with(std::span(&lock_suffix, 1)));
   std::vector<NodeId> others;
   for (const NodeId node : nodes) {
-    if ((!lock_ || node != self_) && is_claimed(directory_, node)) others.push_back(node);
+    if (lock_ && node == self_) continue;
+    if ((live && live(node)) || is_claimed(directory_, node)) others.push_back(node);
   }
   return others;
 }
@@ -156,7 +157,7 @@ Result<std::optional<FileDescriptor>> Rendezvous::call(NodeId node) const {
   return call_in(directory_, node_file_name(node, socket_suffix));
 }
 
-Result<FileDescriptor> Rendezvous::watch_arrivals() const { return watch_directory(directory_); }
+Result<std::optional<FileDescriptor>> Rendezvous::watch_arrivals() const { return watch_directory(directory_); }
 
 bool Rendezvous::in_place() const noexcept {
   struct stat socket {};

@@ -2,6 +2,7 @@
 // node. The process that holds a node's lock is that node; files of a node whose lock is free belong to nobody alive.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -37,11 +38,12 @@ class Rendezvous {
   /// A connected socket to a node; nothing if that node does not listen now.
   [[nodiscard]] Result<std::optional<FileDescriptor>> call(NodeId node) const;
 
-  /// An inotify descriptor that reports sockets appearing in the directory, and what is taken out of it.
-  [[nodiscard]] Result<FileDescriptor> watch_arrivals() const;
+  /// As `watch_directory`.
+  [[nodiscard]] Result<std::optional<FileDescriptor>> watch_arrivals() const;
 
-  /// The other nodes that some process has claimed, and not ended since, ascending. Errors: resource.
-  [[nodiscard]] Result<std::vector<NodeId>> others() const;
+  /// The other nodes that some process has claimed, and not ended since, ascending. Those that `live`, as the caller knows,
+  /// are not looked at one by one, which takes some calls for each. Errors: resource.
+  [[nodiscard]] Result<std::vector<NodeId>> others(const std::function<bool(NodeId)>& live = {}) const;
 
   /// Whether the lock and the socket of the node, which listens, are still in the directory.
   [[nodiscard]] bool in_place() const noexcept;

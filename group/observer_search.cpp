@@ -16,7 +16,7 @@ namespace spindrift::group {
 Result<void> ObserverSearch::begin(Time now) {
   if (!fed_by_) {
     auto arrivals = fabric::watch_directory(directory_);
-    if (arrivals) arrivals_ = std::move(arrivals).value();  // or they are heard of with the next calls
+    if (arrivals && *arrivals) arrivals_ = *std::move(arrivals).value();  // or they are heard of with the next calls
   }
   return call_everybody(now);
 }

@@ -5,8 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <utility>
 
 #include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/check.hpp>
@@ -17,6 +19,8 @@
 
 namespace spindrift::fabric::shm {
 namespace {
+
+constexpr Duration deaf_for = std::chrono::milliseconds(1);
 
 long futex_waitv_call(futex_waitv* waits, std::uint32_t count, const timespec* deadline) noexcept {
   return ::syscall(SYS_futex_waitv, waits, count, 0U, deadline, CLOCK_MONOTONIC);
@@ -57,7 +61,11 @@ Result<Bell> Bell::create() {
   }
   SPINDRIFT_TRY_ASSIGN(OwnSegment segment, OwnSegment::create(bell_bytes, "bell"));
   SPINDRIFT_TRY(segment.seal(Access::read));
-  return Bell(std::move(segment));
+  SPINDRIFT_TRY_ASSIGN(OwnSegment doorbell, OwnSegment::create(doorbell_bytes, "doorbell"));
+  SPINDRIFT_TRY(doorbell.seal(Access::write));
+  Bell bell(std::move(segment), std::move(doorbell));
+  std::atomic_ref(bell.page()->takes_doorbells).store(1, std::memory_order_relaxed);
+  return bell;
 }
 
 // The thread that makes an endpoint need not be the one that polls it later.
@@ -70,30 +78,54 @@ void Bell::name_poller() noexcept {
 void Bell::ring(std::span<const PeerBell* const> peers) noexcept {
   name_poller();
   std::atomic_ref(page()->news).fetch_add(1, std::memory_order_seq_cst);
+  bool heard = false;
   for (const PeerBell* peer : peers) {
-    if (!peer->sleeping()) continue;
-    futex_wake_all(&page()->news, 0);
-    return;
+    const Sleep sleep = peer->sleeping();
+    if (sleep == Sleep::awake) continue;
+    if (sleep == Sleep::hears_doorbell && peer->has_doorbell()) {
+      peer->ring_doorbell();
+    } else if (!std::exchange(heard, true)) {
+      futex_wake_all(&page()->news, 0);
+    }
   }
 }
 
+bool Bell::wait_on(const futex_waitv& wait) noexcept {
+  if (wait_count_ == waits_.size()) return false;
+  waits_[wait_count_++] = wait;
+  return true;
+}
+
+// A peer that has the doorbell tells by it what it changes: it sees how this poller sleeps only after it has made a change,
+// and this poller looks once more after it has said so and read the doorbell.
 void Bell::prepare(std::span<const PeerBell* const> peers) noexcept {
-  CHECK(peers.size() <= bells_max);
+  CHECK(peers.size() <= peers_max);
   name_poller();
+  const bool by_doorbell = peers.size() >= doorbells_from;
   // The wake word is read first: a `wake` that takes the flag away changes the word afterwards, and then this sleep must
   // end, or nobody would see it.
   waits_[0] = wait_for(&wake_word_, wake_word_.load(std::memory_order_seq_cst), FUTEX_PRIVATE_FLAG);
-  std::atomic_ref(page()->sleeping).store(1, std::memory_order_seq_cst);
-  heavy_barrier();  // for `wake`
   wait_count_ = 1;
-  for (const PeerBell* peer : peers) waits_[wait_count_++] = wait_for(peer->news_word(), peer->news(), 0);
+  const Sleep sleep = by_doorbell ? Sleep::hears_doorbell : Sleep::hears_news;
+  std::atomic_ref(page()->sleeping).store(static_cast<std::uint32_t>(sleep), std::memory_order_seq_cst);
+  heavy_barrier();  // for `wake`
+  if (by_doorbell) {
+    std::uint32_t& rings = doorbell_page()->rings;
+    waits_[wait_count_++] = wait_for(&rings, std::atomic_ref(rings).load(std::memory_order_seq_cst), 0);
+  }
+  deaf_ = false;
   for (const PeerBell* peer : peers) {
-    if (wait_count_ == waits_.size()) break;
-    waits_[wait_count_++] = wait_for(peer->life_word(), peer->life(), 0);
+    if (by_doorbell && peer->rings_doorbell()) continue;
+    deaf_ |= !wait_on(wait_for(peer->news_word(), peer->news(), 0));
+  }
+  for (const PeerBell* peer : peers.first(by_doorbell ? lives_beside_doorbell : peers.size())) {
+    if (!wait_on(wait_for(peer->life_word(), peer->life(), 0))) break;
   }
 }
 
 void Bell::sleep(Time deadline) noexcept {
+  // Only while more than a hundred peers are linked at once: each that says that it has the doorbell ends the sleep, too.
+  if (deaf_) deadline = std::min(deadline, SystemClock().now() + deaf_for);
   const timespec until = to_timespec(deadline);
   const long result = futex_waitv_call(waits_.data(), wait_count_, deadline == never ? nullptr : &until);
   // EAGAIN: a word had changed already. EINTR: a signal; the caller looks and comes back.
@@ -117,6 +149,12 @@ void Bell::wake() noexcept {
 }
 
 void PeerBell::tell_others() const noexcept { futex_wake_all(life_word(), 0); }
+
+void PeerBell::ring_doorbell() const noexcept {
+  std::uint32_t& rings = reinterpret_cast<DoorbellPage*>(doorbell_->memory().data())->rings;
+  std::atomic_ref(rings).fetch_add(1, std::memory_order_seq_cst);
+  futex_wake_all(&rings, 0);
+}
 
 LifeMark::LifeMark(Bell& bell) noexcept : word_(bell.life_word()) {
   std::size_t bytes = 0;

@@ -1,6 +1,7 @@
 // Calls, greetings, and what stands against a link.
 #include <spindrift/fabric/shm/handshake.hpp>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +16,13 @@ namespace spindrift::fabric::shm {
 namespace {
 
 constexpr unsigned calls_in_a_row_max = 8;
-constexpr std::size_t callers_waiting_max = 64;
+/// Callers that have not greeted: all members call a newcomer at once, and it may restart. Each takes a descriptor, of which
+/// they have a part alone.
+std::size_t callers_waiting_max() noexcept {
+  rlimit limit{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+  return std::clamp<std::size_t>(known ? limit.rlim_cur / 4 : 0, 64, 2 * peers_max);
+}
 
 }  // namespace
 
@@ -26,8 +33,8 @@ Handshake::Calls::iterator Handshake::calling(NodeId node) {
 }
 
 Result<void> Handshake::connect(NodeId node) {
-  if (links_.size() >= bells_max && links_.find(node) == nullptr) {
-    return Error(ErrorKind::unsupported, "shm links a process with at most " + std::to_string(bells_max) + " others")
+  if (links_.size() >= peers_max && links_.find(node) == nullptr) {
+    return Error(ErrorKind::unsupported, "shm links a process with at most " + std::to_string(peers_max) + " others")
         .at("node " + std::to_string(node.value()))
         .fix("use fewer processes on this host");
   }
@@ -78,7 +85,7 @@ void Handshake::turn_away(NodeId node, std::optional<Error> why) {
 
 void Handshake::on_caller(FileDescriptor socket, pid_t pid) {
   const auto greets = [](const auto& each) { return each.second.state == Call::State::greeting; };
-  if (std::count_if(calls_.begin(), calls_.end(), greets) >= static_cast<std::ptrdiff_t>(callers_waiting_max)) {
+  if (std::count_if(calls_.begin(), calls_.end(), greets) >= static_cast<std::ptrdiff_t>(callers_waiting_max())) {
     reject(std::find_if(calls_.begin(), calls_.end(), greets)->first, "too many callers did not greet");
   }
   const Serial serial = next_serial_++;
@@ -150,7 +157,7 @@ std::optional<TurnedAway> Handshake::make_way(NodeId node, std::uint64_t incarna
     if (old->incarnation == incarnation) return TurnedAway::known;
     links_.lose(node, old->name() + " was replaced by a new process", std::nullopt);
   }
-  if (links_.size() >= bells_max || context_.news.full()) return TurnedAway::full;
+  if (links_.size() >= peers_max || context_.news.full()) return TurnedAway::full;
   return std::nullopt;
 }
 

@@ -32,16 +32,20 @@ void PeerLinks::add(Serial serial, PeerLink link, PeerSegment bell) {
   PeerLink& added = links_.emplace(serial, std::move(link)).first->second;
   ++newest_peer_;
   added.peer = newest_peer_;
+  by_peer_.emplace(added.peer, serial);
+  CHECK(by_node_.emplace(added.node, serial).second);
   log::info(log::Room::fabric, "peer_linked", {{"node", added.node}, {"pid", added.pid}});
   report(serial, added, {.kind = Event::Kind::connected}, std::move(bell));
 }
 
 PeerLinks::Map::const_iterator PeerLinks::at(NodeId node) const {
-  return std::find_if(links_.begin(), links_.end(), [node](const auto& each) { return each.second.node == node; });
+  const auto serial = by_node_.find(node);
+  return serial == by_node_.end() ? links_.end() : links_.find(serial->second);
 }
 
 PeerLinks::Map::iterator PeerLinks::at(PeerId peer) {
-  return std::find_if(links_.begin(), links_.end(), [peer](const auto& each) { return each.second.peer == peer; });
+  const auto serial = by_peer_.find(peer);
+  return serial == by_peer_.end() ? links_.end() : links_.find(serial->second);
 }
 
 std::optional<pid_t> PeerLinks::process_of(PeerId peer) {
@@ -124,6 +128,12 @@ void PeerLinks::on_frame(Serial serial, PeerLink& link, Packet packet) {
       return report(serial, link, {.kind = Event::Kind::message, .bytes = {body.begin(), body.end()}}, std::nullopt);
     }
     case FrameKind::expose: return on_exposure(serial, link, std::move(packet));
+    case FrameKind::doorbell:
+      if (!packet.descriptor || head->detail != 0 || packet.bytes.size() != sizeof *head) break;
+      return on_doorbell(serial, link, std::move(packet.descriptor));
+    case FrameKind::doorbell_taken:
+      if (packet.descriptor || head->detail != 0 || packet.bytes.size() != sizeof *head) break;
+      return report(serial, link, {}, std::nullopt, News::Kind::doorbell_taken);
     case FrameKind::goodbye: {
       const char* why = head->detail == static_cast<std::uint32_t>(Goodbye::rejected) ? " rejected what this process sent"
                         : head->detail == static_cast<std::uint32_t>(Goodbye::stuck)
@@ -153,6 +163,13 @@ void PeerLinks::on_exposure(Serial serial, PeerLink& link, Packet packet) {
          std::move(segment).value());
 }
 
+void PeerLinks::on_doorbell(Serial serial, PeerLink& link, FileDescriptor descriptor) {
+  auto segment = PeerSegment::open(std::move(descriptor), doorbell_bytes, Access::write);
+  if (!segment && segment.error().kind() == ErrorKind::resource) return starve(serial, std::move(segment).error());
+  if (!segment) return reject(serial, segment.error().message());
+  report(serial, link, {}, std::move(segment).value(), News::Kind::doorbell);
+}
+
 void PeerLinks::on_hang_up(Serial serial) {
   const PeerLink& link = links_.at(serial);
   if (is_over(link.process, link.pid)) return on_dying(serial);
@@ -160,7 +177,7 @@ void PeerLinks::on_hang_up(Serial serial) {
   lose(serial, Error(ErrorKind::member_lost, link.name() + " ended the connection without a word"), std::nullopt);
 }
 
-void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment) {
+void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment, News::Kind kind) {
   event.peer = link.peer;
   event.node = link.node;
   link.inbox_bytes += event.bytes.size();
@@ -169,11 +186,13 @@ void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional
     link.reading = false;
     set_interest(serial, link, true);
   }
-  context_.news.push({std::move(event), std::move(segment)});
+  context_.news.push({std::move(event), std::move(segment), kind});
 }
 
 PeerLink PeerLinks::end(Serial serial, Error reason, std::optional<Goodbye> goodbye, bool dying) {
   PeerLink link = std::move(links_.extract(serial).mapped());
+  by_peer_.erase(link.peer);
+  by_node_.erase(link.node);
   // Best effort: to a peer that does not read, the end of the connection must do. What it does not hear is never said, and
   // the bell goes on saying so; where it was the peer that ended, nobody is left to hear.
   const auto farewell = [&] {
@@ -246,6 +265,12 @@ void PeerLinks::send_message(PeerId peer, std::span<const std::byte> bytes) {
 void PeerLinks::send_exposure(PeerId peer, const ParsedExposure& exposure, int descriptor) {
   send(peer, field_bytes(make_exposure(exposure)), {}, descriptor);
 }
+
+void PeerLinks::send_doorbell(PeerId peer, int descriptor) {
+  send(peer, field_bytes(head_of(FrameKind::doorbell)), {}, descriptor);
+}
+
+void PeerLinks::send_doorbell_taken(PeerId peer) { send(peer, field_bytes(head_of(FrameKind::doorbell_taken)), {}, -1); }
 
 void PeerLinks::give_back(PeerId peer, RegionKey region) {
   if (const auto found = at(peer); found != links_.end()) found->second.regions.erase(region);

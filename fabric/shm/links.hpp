@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,8 @@ class PeerLinks {
   // The poller's wishes; nothing happens for a peer that is gone.
   void send_message(PeerId peer, std::span<const std::byte> bytes);
   void send_exposure(PeerId peer, const ParsedExposure& exposure, int descriptor);
+  void send_doorbell(PeerId peer, int descriptor);
+  void send_doorbell_taken(PeerId peer);
   /// Counts one region of the peer less.
   void give_back(PeerId peer, RegionKey region);
   /// Returns the node whose link it was; nothing follows from it at this side.
@@ -81,7 +84,9 @@ class PeerLinks {
   void on_dying(Serial serial);
   void send(PeerId peer, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor);
   void on_outbox(Serial serial, PeerLink& link, Outbox::Outcome outcome);
-  void report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment);
+  void on_doorbell(Serial serial, PeerLink& link, FileDescriptor descriptor);
+  void report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment,
+              News::Kind kind = News::Kind::event);
   PeerLink end(Serial serial, Error reason, std::optional<Goodbye> goodbye, bool dying = false);
   void withhold(PeerLink& link);
   void lose(Serial serial, Error reason, std::optional<Goodbye> goodbye) { end(serial, std::move(reason), goodbye); }
@@ -90,6 +95,8 @@ class PeerLinks {
 
   const LinkContext context_;
   Map links_;
+  std::unordered_map<PeerId, Serial> by_peer_;
+  std::unordered_map<NodeId, Serial> by_node_;
   /// Processes that are known to die and still have to end: nobody calls their nodes before that.
   struct Dying {
     NodeId node;

@@ -13,10 +13,13 @@
 
 namespace spindrift::fabric::shm {
 
-/// An event with the memory that came along: the bell with `connected`, the region with `exposed`.
+/// An event with the memory that came along: the bell with `connected`, the region with `exposed`. Or a word about
+/// doorbells, of which the event has the peer alone.
 struct News {
+  enum class Kind : std::uint8_t { event, doorbell, doorbell_taken };
   Event event;
-  std::optional<PeerSegment> segment;
+  std::optional<PeerSegment> segment{};
+  Kind kind = Kind::event;
 };
 
 class NewsQueue {

@@ -33,7 +33,7 @@ constexpr Traits shm_traits{
     .connectionless = false,
     .copied_bytes_max = std::numeric_limits<std::size_t>::max(),  // every write is a copy into the peer's memory
     .message_bytes_max = message_bytes_max,
-    .peers_max = bells_max,
+    .peers_max = shm::peers_max,
 };
 
 // A new link takes some, and a member opens files now and then.
@@ -62,7 +62,7 @@ class ShmFabric final : public LocalPart {
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
   [[nodiscard]] bool starved(PeerId peer) override;
-  [[nodiscard]] Result<std::vector<NodeId>> present() const override { return watcher_.rendezvous().others(); }
+  [[nodiscard]] Result<std::vector<NodeId>> present() const override;
   void count_in(CounterBlock* block) override { watcher_.refusals()->count_in(block); }
   void notify() noexcept override { bell_.ring(bells_); }
   void prepare_sleep() noexcept override { bell_.prepare(bells_); }
@@ -89,6 +89,7 @@ class ShmFabric final : public LocalPart {
     std::unique_ptr<PeerBell> bell;
     std::unordered_map<RegionKey, PeerRegion> regions;  ///< exposed by the peer
     std::unordered_set<RegionKey> exposed;              ///< exposed to the peer
+    bool doorbell_shown = false;
   };
 
   /// Null if the peer is gone.
@@ -96,6 +97,8 @@ class ShmFabric final : public LocalPart {
   [[nodiscard]] Result<void> check_one(const Operation& operation);
   void execute(const Operation& operation);
   [[nodiscard]] bool note(News& news);
+  void show_doorbell();
+  [[nodiscard]] bool note_doorbell(News& news);
   void look_for_deaths();
   void forget(PeerId peer, bool dying = false);
   [[nodiscard]] bool note_death(Event& event);
@@ -106,7 +109,7 @@ class ShmFabric final : public LocalPart {
   std::unordered_map<RegionKey, OwnSegment> own_regions_;
   std::unordered_map<PeerId, Peer> peers_;
   PeerId newest_peer_;
-  std::vector<const PeerBell*> bells_;                        ///< of all linked peers
+  std::vector<const PeerBell*> bells_;                        ///< of all linked peers, as `Bell::prepare` wants them
   std::map<std::pair<PeerId, RegionKey>, KeptRegion> kept_;  ///< regions of lost peers that somebody may still read
   std::map<PeerId, std::unique_ptr<PeerBell>> dying_;         ///< of lost peers whose processes still end
   std::deque<Event> completions_;
@@ -259,7 +262,15 @@ std::size_t ShmFabric::poll(std::span<Event> events) {
 bool ShmFabric::starved(PeerId peer) {
   const Peer* const of = find(peer);
   const auto process = watcher_.links()->process_of(peer);
-  return of != nullptr && process && waits_for_machine(*process, of->bell->poller());
+  if (of == nullptr || !process) return false;
+  return waits_for_machine(*process, of->bell->poller()) || waits_for_machine(*process, of->bell->watcher());
+}
+
+// A node that looks for a group beside many others is linked with most of them already.
+Result<std::vector<NodeId>> ShmFabric::present() const {
+  std::unordered_set<NodeId> linked;
+  for (const PeerBell* const bell : bells_) linked.insert(bell->node());
+  return watcher_.rendezvous().others([&](NodeId node) { return linked.contains(node); });
 }
 
 void ShmFabric::look_for_deaths() {
@@ -275,14 +286,17 @@ void ShmFabric::look_for_deaths() {
 /// Takes note of an event at this side before the caller sees it. Whether it is to be seen.
 bool ShmFabric::note(News& news) {
   Event& event = news.event;
+  if (news.kind != News::Kind::event) return note_doorbell(news);
   switch (event.kind) {
     case Event::Kind::connected: {
       event.mappable = true;  // every peer is on this host
       Peer& peer = peers_[event.peer];
       peer.node = event.node;
-      peer.bell = std::make_unique<PeerBell>(std::move(*news.segment));
-      bells_.push_back(peer.bell.get());
+      peer.bell = std::make_unique<PeerBell>(std::move(*news.segment), event.node);
+      const auto behind = [this](const PeerBell* bell) { return bell->node().value() - self_.value(); };
+      bells_.insert(std::ranges::upper_bound(bells_, behind(peer.bell.get()), {}, behind), peer.bell.get());
       newest_peer_ = event.peer;
+      show_doorbell();
       return true;
     }
     case Event::Kind::exposed:
@@ -299,6 +313,28 @@ bool ShmFabric::note(News& news) {
     case Event::Kind::ended: return true;
   }
   return true;
+}
+
+/// Once there are many peers, all are shown the own doorbell.
+void ShmFabric::show_doorbell() {
+  if (bells_.size() < doorbells_from) return;
+  for (auto& [id, peer] : peers_) {
+    if (!peer.bell->takes_doorbells() || std::exchange(peer.doorbell_shown, true)) continue;
+    watcher_.links()->send_doorbell(id, bell_.doorbell_descriptor());
+  }
+}
+
+/// Nothing of it is the caller's. A peer hears that its doorbell is taken once this poller would use it.
+bool ShmFabric::note_doorbell(News& news) {
+  Peer* const peer = find(news.event.peer);
+  if (peer == nullptr) return false;
+  if (news.kind == News::Kind::doorbell_taken) {
+    peer->bell->set_rings_doorbell();
+  } else {
+    peer->bell->set_doorbell(std::move(*news.segment));
+    watcher_.links()->send_doorbell_taken(news.event.peer);
+  }
+  return false;
 }
 
 /// Whether the caller was told that the peer is dying.

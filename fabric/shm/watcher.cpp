@@ -3,12 +3,9 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <spindrift/core/limits.hpp>
@@ -49,11 +46,11 @@ Result<void> Watcher::start(NodeId self) {
   stop_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!stop_ || !spare_) return system_error("start the watcher", errno).fix("raise the limit of open files");
-  SPINDRIFT_TRY_ASSIGN(arrivals_, rendezvous_.watch_arrivals());
+  SPINDRIFT_TRY(arrivals_.open(rendezvous_));
   SPINDRIFT_TRY_ASSIGN(listener_, rendezvous_.listen());
   SPINDRIFT_TRY(readiness_.watch(stop_.get(), tag_stop));
   SPINDRIFT_TRY(readiness_.watch(listener_.get(), tag_listener));
-  SPINDRIFT_TRY(readiness_.watch(arrivals_.get(), tag_arrivals));
+  SPINDRIFT_TRY(readiness_.watch(arrivals_.descriptor(), tag_arrivals));
   SPINDRIFT_TRY_ASSIGN(thread_, start_thread([this] { run(); }));
   return {};
 }
@@ -113,22 +110,11 @@ void Watcher::on_callers() {
 }
 
 void Watcher::on_arrivals() {
-  alignas(inotify_event) std::array<char, 4096> buffer;
-  const ssize_t bytes = ::read(arrivals_.get(), buffer.data(), buffer.size());
-  std::uint32_t happened = 0;
-  for (std::size_t at = 0; bytes > 0 && at < static_cast<std::size_t>(bytes);) {
-    inotify_event event;
-    std::memcpy(&event, buffer.data() + at, sizeof event);
-    happened |= event.mask;
-    const char* const name = buffer.data() + at + sizeof event;
-    const auto node = Rendezvous::node_of_socket(std::string_view(name, ::strnlen(name, event.len)));
-    if (node && (event.mask & IN_MOVED_TO) != 0) handshake_.on_arrival(node);
-    at += sizeof event + event.len;
-  }
-  if ((happened & IN_Q_OVERFLOW) != 0) handshake_.on_arrival(std::nullopt);
+  const Arrivals::News news = arrivals_.take();
+  for (const NodeId node : news.nodes) handshake_.on_arrival(node);
+  if (news.others) handshake_.on_arrival(std::nullopt);
   // Others take out what the dead have left.
-  constexpr std::uint32_t taken_out = IN_DELETE | IN_MOVED_FROM | IN_Q_OVERFLOW;
-  if ((happened & IN_MOVE_SELF) != 0 || ((happened & taken_out) != 0 && !rendezvous_.in_place()))
+  if (news.directory_is_elsewhere || (news.taken_out && !rendezvous_.in_place()))
     news_.push_own_end(rendezvous_.displaced());
 }
 

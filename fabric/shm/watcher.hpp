@@ -6,6 +6,7 @@
 #include <thread>
 #include <tuple>
 
+#include <spindrift/fabric/shm/arrivals.hpp>
 #include <spindrift/fabric/shm/beside.hpp>
 #include <spindrift/fabric/shm/deferred_unmaps.hpp>
 #include <spindrift/fabric/shm/handshake.hpp>
@@ -78,7 +79,7 @@ class Watcher {
   PeerLinks links_;
   Handshake handshake_;
   FileDescriptor listener_;
-  FileDescriptor arrivals_;
+  Arrivals arrivals_;
   FileDescriptor spare_;  ///< given up for a moment when descriptors run out, to turn a caller away instead of spinning
   std::thread thread_;
 };

@@ -25,7 +25,7 @@ GreetingFrame make_greeting(FrameKind kind, NodeId self, pid_t pid, std::uint64_
 std::optional<FrameHead> parse_head(std::span<const std::byte> bytes) noexcept {
   const auto head = field_at_front<FrameHead>(bytes);
   const bool known = head && head->kind >= static_cast<std::uint32_t>(FrameKind::hello) &&
-                     head->kind <= static_cast<std::uint32_t>(FrameKind::goodbye);
+                     head->kind <= static_cast<std::uint32_t>(FrameKind::doorbell_taken);
   return known && bytes.size() <= frame_bytes_max ? head : std::nullopt;
 }
 

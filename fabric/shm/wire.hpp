@@ -27,6 +27,8 @@ enum class FrameKind : std::uint32_t {
   message = 4,      ///< head, then the bytes of one send
   expose = 5,       ///< ExposureFrame, with the region's descriptor
   goodbye = 6,      ///< Goodbye: the peer closes on purpose
+  doorbell = 7,     ///< with the descriptor of the sender's doorbell; only to who takes it, as its bell says
+  doorbell_taken = 8,  ///< from now on the sender rings the receiver's doorbell
 };
 
 struct FrameHead {

@@ -312,7 +312,7 @@ TEST_CASE("more neighbors than shm has place for are refused with what to do") {
   std::uint32_t id = 2;
   for (; connected && id < 400; ++id) connected = a.fabric->connect({NodeId(id), a.endpoint});
   REQUIRE_FALSE(connected.ok());
-  CHECK(id == 2 + 127 + 1);
-  CHECK_THAT(connected.error().to_string(), Catch::Contains("more than 127 peers"));
+  CHECK(id == 2 + 255 + 1);
+  CHECK_THAT(connected.error().to_string(), Catch::Contains("more than 255 peers"));
   CHECK_THAT(connected.error().to_string(), Catch::Contains("fewer processes"));
 }

@@ -165,6 +165,11 @@ TEST_CASE("a linked peer that breaks the rules is lost with the reason") {
       [&](Intruder& i) { i.say_frame(huge, bell); },
       [&](Intruder& i) { i.say_frame(no_access, bell); },
       [&](Intruder& i) { i.say_frame(writable, bell); },
+      [&](Intruder& i) { i.say_frame(head_of(FrameKind::doorbell)); },
+      [&](Intruder& i) { i.say_frame(head_of(FrameKind::doorbell, 1), bell); },
+      [&](Intruder& i) { i.say_frame(head_of(FrameKind::doorbell), bell); },  // of another size, and to be read alone
+      [&](Intruder& i) { i.say_frame(head_of(FrameKind::doorbell_taken), bell); },
+      [&](Intruder& i) { i.say_frame(head_of(FrameKind::doorbell_taken, 1)); },
       [&](Intruder& i) {
         i.say_frame(exposure, bell);
         i.say_frame(exposure, bell);
@@ -216,7 +221,7 @@ TEST_CASE("callers that are refused over shm without end are told of at once, an
 TEST_CASE("callers that never greet do not keep others out") {
   Scene scene;
   std::deque<Intruder> silent;
-  for (int i = 0; i < 200; ++i) silent.emplace_back(scene.pair.directory.path());
+  for (std::size_t i = 0; i < 2 * peers_max + 8; ++i) silent.emplace_back(scene.pair.directory.path());
   Endpoint c(3, make_shm_or_throw(NodeId(3), scene.pair.directory.path()));
   c.connect(scene.pair.a);
   await(c, Event::Kind::connected);
