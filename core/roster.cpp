@@ -80,9 +80,12 @@ Result<void> check_addition(const Roster& roster, const RosterChange& change) {
                       (there->endpoint.empty() ? "no address" : there->endpoint))
         .fix("move it to another address, or add a node with another id");
   }
-  if (roster.nodes.size() >= roster_count_max) {
-    return impossible("the roster has " + std::to_string(roster_count_max) + " nodes, as many as it may")
-        .fix("remove nodes that are not needed any more");
+  if (const std::size_t most = roster_count_max_in(roster.version); roster.nodes.size() >= most) {
+    const bool later = most < roster_count_max;
+    return impossible("the roster has " + std::to_string(most) + " nodes, as many as it may" +
+                      (later ? " while a member is of an earlier release" : ""))
+        .fix(later ? "upgrade all members, or remove nodes that are not needed any more"
+                   : "remove nodes that are not needed any more");
   }
   return check_free(roster, change);
 }
@@ -273,9 +276,9 @@ Result<void> check(const Roster& roster, const RosterChange& change, const View&
 }
 
 Result<void> check_count(std::span<const RosterChange> changes) {
-  if (changes.size() <= roster_count_max) return {};
-  return impossible("more changes of the roster at once than it may have nodes")
-      .fix("make at most " + std::to_string(roster_count_max) + " in one call");
+  if (changes.size() <= roster_changes_max) return {};
+  return impossible("more changes of the roster at once than one call may make")
+      .fix("make at most " + std::to_string(roster_changes_max) + " in one call");
 }
 
 Result<void> check(const Roster& roster, std::span<const RosterChange> changes, const View& view) {

@@ -27,12 +27,22 @@ struct NodeAddress {
 };
 
 inline constexpr std::size_t endpoint_bytes_max = 255;
-/// Most nodes of a roster.
-inline constexpr std::size_t roster_count_max = 128;
+/// Most nodes of a roster, and so most members of a view. Each has a row and a connection at each other one, and sets of
+/// ranks have a word for 64 of them.
+inline constexpr std::size_t roster_count_max = 256;
+/// Most of them as long as the group speaks an earlier version of the protocol than `large_rosters_since`.
+inline constexpr std::size_t small_roster_count_max = 128;
+inline constexpr std::uint32_t large_rosters_since = 19;
+/// Most changes that are wanted by one call or message.
+inline constexpr std::size_t roster_changes_max = 128;
+/// Most nodes of a roster of that version of the protocol; of 0, which is none, too.
+[[nodiscard]] constexpr std::size_t roster_count_max_in(std::uint32_t version) noexcept {
+  return version != 0 && version < large_rosters_since ? small_roster_count_max : roster_count_max;
+}
 
 struct Roster {
   std::uint64_t edition = 0;       ///< grows by one with each change that a group agrees on; 0: as the founders began
-  std::vector<NodeAddress> nodes;  ///< at most `roster_count_max`, no node twice; empty only where no group is meant
+  std::vector<NodeAddress> nodes;  ///< at most `roster_count_max_in(version)`, no node twice; empty where no group is meant
   /// Those of them that are asked to leave, and are not let in again until that is undone: ascending, each once, not all.
   std::vector<NodeId> drained;
   /// Behind the layout's subgroups, by place: no later roster has fewer places. See `possible`.
@@ -95,7 +105,7 @@ struct RosterChange {
 /// many; one of the layout's is to be dropped or changed; one is to be changed that is not there, or in what it keeps; or
 /// one is to have rings of other sizes that is none of the layout's, or whose largest message these do not hold.
 [[nodiscard]] Result<void> check(const Roster& roster, const RosterChange& change, const View& view);
-/// One call makes at most `roster_count_max` changes. Errors: bad_argument.
+/// One call makes at most `roster_changes_max` changes. Errors: bad_argument.
 [[nodiscard]] Result<void> check_count(std::span<const RosterChange> changes);
 /// Whether all these changes that are not in effect can be made, one behind the other. Errors: as of the first that cannot.
 [[nodiscard]] Result<void> check(const Roster& roster, std::span<const RosterChange> changes, const View& view);

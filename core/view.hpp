@@ -55,7 +55,7 @@ struct View {
 };
 
 /// Most members of a view.
-inline constexpr std::size_t member_count_max = 128;
+inline constexpr std::size_t member_count_max = roster_count_max;
 
 /// The subgroups of the view of `members` (in rank order, at least one) that follows `previous` (null: the first view). Pure
 /// and the same at all members of a group, so that they need not agree on more than the members. Their number, their names

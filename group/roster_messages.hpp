@@ -17,7 +17,7 @@ inline constexpr std::size_t roster_packet_bytes_max = 160U << 10U;
 inline constexpr Duration roster_patience_max = std::chrono::minutes(10);
 
 struct RosterCall {
-  std::vector<RosterChange> changes;  ///< at most `roster_count_max`; none: it asks for the roster as it is
+  std::vector<RosterChange> changes;  ///< at most `roster_changes_max`; none: it asks for the roster as it is
   Duration patience{};                ///< whole milliseconds, up to `roster_patience_max`
   std::optional<Revive> revive{};     ///< in place of changes
 };

@@ -6,14 +6,14 @@ namespace {
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) noexcept { return (value + to - 1) / to * to; }
 
-constexpr std::uint64_t decree_head_words = 10;
-constexpr std::uint64_t rank_set_words = 2;
+constexpr std::uint64_t decree_head_words = 6;  // beside two sets of ranks
 
 }  // namespace
 
 std::uint64_t decree_words_of(const View& view) noexcept {
-  std::uint64_t words = decree_head_words + 2 * joins_max;
-  for (const SubgroupView& subgroup : view.subgroups) words += rank_set_words + subgroup.senders.size();
+  const std::uint64_t set_words = rank_set_words_of(view.members.size());
+  std::uint64_t words = decree_head_words + 2 * set_words + 2 * joins_max;
+  for (const SubgroupView& subgroup : view.subgroups) words += set_words + subgroup.senders.size();
   return words;
 }
 

@@ -22,12 +22,18 @@ inline constexpr std::uint64_t page_bytes = 4096;
 inline constexpr std::uint32_t subgroups_per_activity = 8;
 /// Newcomers that one view change takes in at most; further ones wait for the next.
 inline constexpr std::size_t joins_max = 32;
+/// Words of a set of ranks of a view of so many members, in rows and messages. Two as long as releases that know no others
+/// may be in it: `small_roster_count_max` members.
+[[nodiscard]] constexpr std::uint32_t rank_set_words_of(std::size_t members) noexcept {
+  return members <= small_roster_count_max ? small_roster_count_max / 64 : roster_count_max / 64;
+}
+static_assert(rank_set_words_of(roster_count_max) <= cache_line_bytes / word_bytes, "whom a member suspects has one line");
 
 /// Program tables of a row have a version word each; a row has one for this many bytes of View::table_bytes.
 inline constexpr std::uint64_t table_bytes_per_version = 256;
 
-/// Words that the decree of a view takes: a head, two words per possible newcomer, and per subgroup a bitmap of members and
-/// a count per sender.
+/// Words that the decree of a view takes: a head, of which two are sets of ranks, two words per possible newcomer, and per
+/// subgroup a set of ranks and a count per sender.
 [[nodiscard]] std::uint64_t decree_words_of(const View& view) noexcept;
 
 /// Offsets, in bytes from the start of the owner's row, of the words of one subgroup that the owner is a member of.
@@ -59,8 +65,8 @@ class RowLayout {
   [[nodiscard]] std::uint64_t decided() const noexcept { return 6 * word_bytes; }
   /// Counts the changes of the owner's program tables.
   [[nodiscard]] std::uint64_t tables() const noexcept { return 7 * word_bytes; }
-  /// Ranks 64 · half … 64 · half + 63, a bit each.
-  [[nodiscard]] std::uint64_t suspected(std::uint32_t half) const noexcept { return cache_line_bytes + half * word_bytes; }
+  /// Ranks 64 · which … 64 · which + 63, a bit each; `rank_set_words_of` the view's members of them.
+  [[nodiscard]] std::uint64_t suspected(std::uint32_t which) const noexcept { return cache_line_bytes + which * word_bytes; }
   /// The decree's words; guarded by `accepted`.
   [[nodiscard]] std::uint64_t decree() const noexcept { return control_bytes_; }
   [[nodiscard]] std::uint64_t decree_words() const noexcept { return decree_words_; }

@@ -1,6 +1,6 @@
-// Words: digest, view id, failed (2), left (2), number of joins, 2 × revival + whether there is another roster, its digest
-// (2); joins_max × {node, incarnation}; then by subgroup {loaded (2), one count per sender}. Rows of version 17, which knows
-// no revivals, have the same words.
+// Words: digest, view id, failed, left, number of joins, 2 × revival + whether there is another roster, its digest (2);
+// joins_max × {node, incarnation}; then by subgroup {loaded, one count per sender}. A set of ranks has as many words as the
+// view's size asks for. Rows of version 17, which knows no revivals, have the same words.
 #include <spindrift/views/decree.hpp>
 
 #include <algorithm>
@@ -14,12 +14,10 @@
 namespace spindrift::views {
 namespace {
 
-constexpr std::size_t head_words = 10;
-
 std::uint64_t digest_of_words(std::span<const std::uint64_t> words) { return digest_of(std::as_bytes(words)).words[0]; }
 
-void put(std::vector<std::uint64_t>& words, const RankSet& set) {
-  for (std::uint32_t half = 0; half < RankSet::words; ++half) words.push_back(set.word(half));
+void put(std::vector<std::uint64_t>& words, const RankSet& set, const View& view) {
+  for (std::uint32_t i = 0; i < sst::rank_set_words_of(view.members.size()); ++i) words.push_back(set.word(i));
 }
 
 // Every newcomer is somebody whom the view does not keep, once.
@@ -36,18 +34,19 @@ bool plausible(const Decree& decree, const Join& join, const View& view) {
 std::vector<std::uint64_t> encode(const Decree& decree, const View& view) {
   CHECK(decree.joins.size() <= sst::joins_max && decree.trim.size() == view.subgroups.size());
   std::vector<std::uint64_t> words{0, view.id.value()};
-  put(words, decree.failed);
-  put(words, decree.left);
+  put(words, decree.failed, view);
+  put(words, decree.left, view);
   words.push_back(decree.joins.size());
   words.push_back(2 * decree.revival + (decree.roster ? 1 : 0));
   for (const std::uint64_t word : decree.roster.value_or(Digest()).words) words.push_back(word);
+  const std::size_t head_words = words.size();
   for (const Join& join : decree.joins) {
     words.push_back(join.node.value());
     words.push_back(join.incarnation);
   }
   words.resize(head_words + 2 * sst::joins_max);
   for (std::size_t s = 0; s < view.subgroups.size(); ++s) {
-    put(words, decree.loaded[s]);
+    put(words, decree.loaded[s], view);
     words.insert(words.end(), decree.trim[s].begin(), decree.trim[s].end());
   }
   CHECK(words.size() == sst::decree_words_of(view));
@@ -61,8 +60,8 @@ std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& v
   const auto next = [&reader] { return reader.get<std::uint64_t>(); };
   if (reader.get<ViewId>() != view.id) return std::nullopt;
   Decree decree;
-  decree.failed = reader.get<RankSet>();
-  decree.left = reader.get<RankSet>();
+  decree.failed = get_ranks(reader, view.members.size());
+  decree.left = get_ranks(reader, view.members.size());
   const RankSet everybody = RankSet::first(view.members.size());
   if (!everybody.includes(decree.failed) || !everybody.includes(decree.left) || !decree.failed.disjoint(decree.left)) {
     return std::nullopt;
@@ -86,7 +85,7 @@ std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& v
   const std::size_t stay = view.members.size() - decree.failed.count() - decree.left.count();
   if (stay + joins > member_count_max) return std::nullopt;
   for (const SubgroupView& subgroup : view.subgroups) {
-    decree.loaded.push_back(reader.get<RankSet>());
+    decree.loaded.push_back(get_ranks(reader, view.members.size()));
     std::vector<std::uint64_t>& counts = decree.trim.emplace_back();
     for (std::size_t i = 0; i < subgroup.senders.size(); ++i) counts.push_back(next());
   }

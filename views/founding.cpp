@@ -39,14 +39,15 @@ std::optional<PromiseRequest> founding_of(const Recalled& recalled, const Join& 
   return request;
 }
 
-/// The founders, some of whom the file may lack, and the rest of the file as far as there is room.
-Roster roster_of(std::span<const NodeId> founders, const Roster& file) {
+/// The founders, some of whom the file may lack, and the rest of the file as far as there is room: for `most` nodes, which
+/// are no fewer than the founders.
+Roster roster_of(std::span<const NodeId> founders, const Roster& file, std::size_t most) {
   Roster roster = file;
   for (const NodeId node : founders) {
     if (!roster.contains(node)) roster.nodes.push_back({node, {}});
   }
   const auto founds = [&](const NodeAddress& each) { return std::ranges::find(founders, each.node) != founders.end(); };
-  while (roster.nodes.size() > roster_count_max) {
+  while (roster.nodes.size() > most) {
     const auto absent = std::find_if_not(roster.nodes.rbegin(), roster.nodes.rend(), founds);
     roster.nodes.erase(std::next(absent).base());
   }
@@ -248,11 +249,13 @@ std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, const
   return request;
 }
 
-// Says what the founding rests on. False: somebody has not said yet what it remembers.
+// Says what the founding rests on. False: somebody has not said yet what it remembers, or speaks no version in which there
+// are as many nodes.
 bool Founding::remember(std::span<const Met> met, PromiseRequest& request) const {
   const Recalled recalled = memories_->recalled(joins_of(met));
   request.view = recalled.next;
   request.roster = first_roster(request.members, recalled.roster);
+  if (request.roster.nodes.size() > roster_count_max_in(version_)) return false;
   for (std::size_t i = 0; i < request.members.size(); ++i) {
     const auto digest = memories_->digest_of({request.members[i], request.incarnations[i]});
     if (!digest) return false;
@@ -278,6 +281,7 @@ void Founding::found(std::span<const Met> met, const Look& look, Step& step) {
   if (!request) return request_.reset();
   if (!request_) {
     version_ = spoken_by_all(*request, met, roster_.version);
+    if (request->members.size() > roster_count_max_in(version_)) return;
     if (memories_ && (!living_.empty() || !remember(met, *request) || !memories_->accept(*request))) return;
     if (promised_to_) ballot_ = std::max(ballot_, promised_to_->ballot);
     request->ballot = ++ballot_;
@@ -304,7 +308,7 @@ std::string Founding::kept_by_memory(std::span<const Met> met) const {
 // Whole before anybody accepts it: who founds anew behind it, where nobody knows whether it came to be, goes on from that.
 Roster Founding::first_roster(std::span<const NodeId> members, const Roster& remembered) const {
   const std::vector<SubgroupView> layout = layout_({members.begin(), members.end()}, nullptr);
-  Roster roster = remembered.nodes.empty() ? roster_of(members, roster_) : remembered;
+  Roster roster = remembered.nodes.empty() ? roster_of(members, roster_, roster_count_max_in(version_)) : remembered;
   roster.version = version_;
   if (roster.sizes.empty()) roster.filed = digest_of(ring_sizes_of(layout));
   roster.sizes = kept_ring_sizes(layout, roster.sizes);

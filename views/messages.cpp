@@ -23,15 +23,25 @@ ByteWriter begin(std::size_t kind) {
   return writer;
 }
 
+/// Ranks, and numbers of members, have a byte each in a view that members of earlier releases may be in, and two in others.
+bool is_large(const View& view) { return view.members.size() > small_roster_count_max; }
+
 void put_nodes(ByteWriter& writer, const View& view, const std::vector<NodeId>& nodes) {
-  writer.put(static_cast<std::uint8_t>(nodes.size()));
-  for (const NodeId node : nodes) writer.put(static_cast<std::uint8_t>(view.rank_of(node)->value()));
+  const auto put = [&writer, large = is_large(view)](std::size_t number) {
+    if (large) return void(writer.put(static_cast<std::uint16_t>(number)));
+    writer.put(static_cast<std::uint8_t>(number));
+  };
+  put(nodes.size());
+  for (const NodeId node : nodes) put(view.rank_of(node)->value());
 }
 
 bool get_nodes(ByteReader& reader, const View& view, std::vector<NodeId>& nodes) {
-  const auto count = reader.get<std::uint8_t>();
+  const auto next = [&reader, large = is_large(view)]() -> std::size_t {
+    return large ? reader.get<std::uint16_t>() : reader.get<std::uint8_t>();
+  };
+  const std::size_t count = next();
   for (std::size_t i = 0; i < count && reader.ok(); ++i) {
-    const auto rank = reader.get<std::uint8_t>();
+    const std::size_t rank = next();
     if (rank >= view.members.size()) return false;
     const NodeId node = view.members[rank];
     if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) return false;
@@ -97,6 +107,11 @@ class FieldWriter {
       }
     }
   }
+  /// At the end of a message that is not about a view in which its reader is: two words, or all if two do not suffice.
+  void last_ranks(const RankSet& set) {
+    const bool small = RankSet::first(small_roster_count_max).includes(set);
+    put_ranks(to_, set, small ? small_roster_count_max : roster_count_max);
+  }
   void digested(std::span<const std::byte> bytes) { to_.put(digest_of(bytes).words[0]).put_bytes(bytes); }
 
  private:
@@ -160,7 +175,7 @@ class FieldReader {
   }
   void changes(std::vector<RosterChange>& changes) {
     const auto count = from_.get<std::uint64_t>();
-    ok_ &= count > 0 && count <= roster_count_max;
+    ok_ &= count > 0 && count <= roster_changes_max;
     for (std::uint64_t i = 0; i < count && ok(); ++i) {
       RosterChange& next = changes.emplace_back();
       const auto kind = from_.get<std::uint32_t>();
@@ -170,6 +185,11 @@ class FieldReader {
       ok_ &= next.has_endpoint() || next.endpoint.empty();
       if (next.is_of_subgroup()) of_subgroup(next);
     }
+  }
+  void last_ranks(RankSet& set) {
+    const std::size_t bytes = from_.rest().size();
+    set = get_ranks(from_, bytes == small_roster_count_max / 8 ? small_roster_count_max : roster_count_max);
+    ok_ &= bytes == small_roster_count_max / 8 || !RankSet::first(small_roster_count_max).includes(set);
   }
   void digested(std::span<const std::byte>& bytes) {
     const auto digest = from_.get<std::uint64_t>();
@@ -267,7 +287,8 @@ void fields(auto& with, Const<RosterProposal> auto& proposal) {
 }
 void fields(auto& with, Const<FileSizes> auto& file) { with.each(file.view, file.sizes); }
 void fields(auto& with, Const<ReviveRequest> auto& request) {
-  with.each(request.view, request.revival.attempt, request.revival.members);
+  with.each(request.view, request.revival.attempt);
+  with.last_ranks(request.revival.members);
 }
 void fields(auto& with, Const<RosterHeld> auto& held) { with.each(held.view, held.roster); }
 void fields(auto& with, Const<RosterNotice> auto& notice) { with.roster(notice.roster); }
@@ -308,10 +329,10 @@ std::optional<Message> decode_view(FieldReader fields, const std::vector<Subgrou
   for (const AddedSubgroup& each : view.roster.added) view.subgroups.push_back(in_view(each, {}, nullptr));
   const RankSet everybody = RankSet::first(view.members.size());
   ByteReader& reader = fields.rest();
-  notice.newcomers = reader.get<RankSet>();
+  notice.newcomers = get_ranks(reader, view.members.size());
   if (!everybody.includes(notice.newcomers)) return std::nullopt;
   for (SubgroupView& subgroup : view.subgroups) {
-    notice.loaded.push_back(reader.get<RankSet>());
+    notice.loaded.push_back(get_ranks(reader, view.members.size()));
     const auto lost = reader.get<std::uint8_t>();
     if (lost > 1) return std::nullopt;
     if (lost == 1) notice.state_lost.emplace_back(static_cast<std::uint32_t>(notice.loaded.size() - 1));
@@ -331,10 +352,10 @@ void put_view(ByteWriter& writer, const ViewNotice& notice) {
   fields.each(view.id);
   fields.members(view, view.layout_count());
   fields.roster(view.roster);
-  writer.put(notice.newcomers);
+  put_ranks(writer, notice.newcomers, view.members.size());
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view.subgroups[s];
-    writer.put(notice.loaded[s]);
+    put_ranks(writer, notice.loaded[s], view.members.size());
     writer.put(static_cast<std::uint8_t>(std::count(notice.state_lost.begin(), notice.state_lost.end(), SubgroupId(s))));
     writer.put(static_cast<std::uint16_t>(std::min(subgroup.inadequate.size(), reason_bytes_max)));
     writer.put_text(subgroup.inadequate, reason_bytes_max);

@@ -137,7 +137,7 @@ struct StateAck {
 };
 /// The peer, a member, wants the roster changed; to the leader of its view.
 struct RosterRequest {
-  std::vector<RosterChange> changes;  ///< at most `roster_count_max`
+  std::vector<RosterChange> changes;  ///< at most `roster_changes_max`
 };
 /// The leader proposes the roster of the next view to all members of this one.
 struct RosterProposal {

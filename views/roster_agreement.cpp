@@ -31,7 +31,7 @@ bool may_be_in(const Roster& roster, NodeId node) { return roster.nodes.empty() 
 void RosterAgreement::request(std::span<const RosterChange> changes) {
   for (const RosterChange& change : changes) {
     const bool known = std::ranges::find(wanted_, change) != wanted_.end();
-    if (!known && wanted_.size() < roster_count_max) wanted_.push_back(change);
+    if (!known && wanted_.size() < roster_changes_max) wanted_.push_back(change);
   }
 }
 

@@ -31,7 +31,7 @@ class RosterAgreement {
   /// The view outlives this object.
   RosterAgreement(const View& view, Rank self) : view_(view), self_(self) {}
 
-  /// Changes that somebody wants, this member or another; for when it leads. What is beyond `roster_count_max` is dropped:
+  /// Changes that somebody wants, this member or another; for when it leads. What is beyond `roster_changes_max` is dropped:
   /// who wants it says so again in the next view.
   void request(std::span<const RosterChange> changes);
   /// The sizes of rings that a member's file says, this one's or another's, for when this one leads. False: they are not of

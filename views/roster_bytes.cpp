@@ -35,7 +35,7 @@ bool get_roster(ByteReader& reader, Roster& roster) {
   roster.version = reader.get<std::uint32_t>();
   if (reader.get<std::uint32_t>() != 0) return false;
   const auto count = reader.get<std::uint64_t>();
-  if (!reader.ok() || count > roster_count_max) return false;
+  if (!reader.ok() || count > roster_count_max_in(roster.version)) return false;
   for (std::uint64_t i = 0; i < count; ++i) {
     NodeAddress next;
     if (!get_address(reader, next.node, next.endpoint) || roster.contains(next.node)) return false;

@@ -29,7 +29,7 @@ class RosterWishes {
   }
   /// The next ones that the leader of this view was not told yet, as many as one message may have.
   [[nodiscard]] std::vector<RosterChange> take_unsaid() {
-    const std::size_t from = std::exchange(said_, std::min(wanted_.size(), said_ + roster_count_max));
+    const std::size_t from = std::exchange(said_, std::min(wanted_.size(), said_ + roster_changes_max));
     return {wanted_.begin() + static_cast<std::ptrdiff_t>(from), wanted_.begin() + static_cast<std::ptrdiff_t>(said_)};
   }
 

@@ -3,6 +3,6 @@
 
 namespace spindrift::views {
 
-Versions spoken_versions() noexcept { return {17, 18}; }
+Versions spoken_versions() noexcept { return {17, 19}; }
 
 }  // namespace spindrift::views

@@ -120,9 +120,9 @@ void ViewChange::suspect(Rank rank, std::string reason, bool turned_away, std::o
 
 void ViewChange::tell(const RankSet& suspects) {
   told_.add(suspects);
-  for (const std::uint32_t half : {0U, 1U}) {
-    const std::uint64_t offset = table_.layout(self_).suspected(half);
-    if (table_.own(offset) != told_.word(half)) store(offset, told_.word(half));
+  for (std::uint32_t i = 0; i < sst::rank_set_words_of(view_.members.size()); ++i) {
+    const std::uint64_t offset = table_.layout(self_).suspected(i);
+    if (table_.own(offset) != told_.word(i)) store(offset, told_.word(i));
   }
 }
 

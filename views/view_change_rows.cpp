@@ -4,6 +4,25 @@
 #include <utility>
 
 namespace spindrift::views {
+namespace {
+
+// The suspects of that member's row, which only grow from what is `known`; nothing if no correct member writes that.
+std::optional<RankSet> suspects_of(const sst::Table& table, Rank rank, const RankSet& known, const RankSet& everybody) {
+  const sst::RowLayout& row = table.layout(rank);
+  RankSet suspects;
+  for (std::uint32_t i = 0; i < sst::rank_set_words_of(table.view().members.size()); ++i) {
+    const auto plausible = [&](std::uint64_t bits) -> std::optional<std::uint64_t> {
+      if ((bits & known.word(i)) != known.word(i) || (bits & ~everybody.word(i)) != 0) return std::nullopt;
+      return bits;
+    };
+    const auto bits = table.read(rank, row.suspected(i)).validate(plausible);
+    if (!bits) return std::nullopt;
+    suspects.set_word(i, *bits);
+  }
+  return suspects;
+}
+
+}  // namespace
 
 // How the view ends is settled; but until the application is through with it, the members go on with their heartbeats.
 void ViewChange::look_for_life() {
@@ -43,24 +62,14 @@ bool ViewChange::read_row(Rank rank) {
   const sst::RowLayout& row = table_.layout(rank);
   Seen& seen = seen_[rank.value()];
   const auto flag = [&](std::uint64_t offset, bool known) { return table_.read(rank, offset).within(known ? 1 : 0, 1); };
-  const auto half = [&](std::uint32_t which) {
-    const std::uint64_t known = seen.suspected.word(which);
-    const std::uint64_t possible = RankSet::first(view_.members.size()).word(which);
-    return table_.read(rank, row.suspected(which)).validate([&](std::uint64_t bits) -> std::optional<std::uint64_t> {
-      if ((bits & known) != known || (bits & ~possible) != 0) return std::nullopt;
-      return bits;
-    });
-  };
-  const auto low = half(0);
-  const auto high = half(1);
+  const std::optional<RankSet> suspected = suspects_of(table_, rank, seen.suspected, mandate_.everybody());
   const auto decided = table_.read(rank, row.decided()).within(seen.decided, mandate_.highest_ballot());
   const auto accepted = table_.read(rank, row.accepted()).within(seen.accepted, mandate_.highest_ballot());
   const auto wedged = flag(row.wedged(), seen.wedged);
   const auto leaving = flag(row.leaving(), seen.leaving);
   const auto phase = flag(row.phase(), seen.ready);
   const auto heartbeat = table_.read(rank, row.heartbeat()).within(heartbeats_[rank.value()], ~std::uint64_t{0});
-  if (!low || !high || !decided || !accepted || !wedged || !leaving || !phase || !heartbeat ||
-      RankSet(*low, *high).contains(rank)) {
+  if (!suspected || !decided || !accepted || !wedged || !leaving || !phase || !heartbeat || suspected->contains(rank)) {
     suspect(rank, "it wrote impossible words about the view");
     return true;
   }
@@ -69,8 +78,7 @@ bool ViewChange::read_row(Rank rank) {
     return true;
   }
   heartbeats_[rank.value()] = *heartbeat;
-  const Seen before =
-      std::exchange(seen, {*phase != 0, *leaving != 0, *wedged != 0, *accepted, *decided, RankSet(*low, *high)});
+  const Seen before = std::exchange(seen, {*phase != 0, *leaving != 0, *wedged != 0, *accepted, *decided, *suspected});
   return seen.ready != before.ready || seen.leaving != before.leaving || seen.wedged != before.wedged ||
          seen.accepted != before.accepted || seen.decided != before.decided || !(seen.suspected == before.suspected);
 }
@@ -121,9 +129,12 @@ bool ViewChange::settle(const LifeSigns& signs) {
     return true;
   }
   if (!leads || !signs.accusations_stale) return false;
-  const auto lone = open.unanswered();
-  if (lone) suspect(lone->goes, "it accuses " + name(lone->stays) + ", which is well");
-  return lone.has_value();
+  bool settled = false;
+  for (auto lone = open.unanswered(); lone; lone = disputes().unanswered()) {
+    suspect(lone->goes, "it accuses " + name(lone->stays) + ", which is well");
+    settled = true;
+  }
+  return settled;
 }
 
 }  // namespace spindrift::views

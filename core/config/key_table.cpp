@@ -52,7 +52,7 @@ constexpr Key table[] = {
     {"SPINDRIFT", "group_name", group_name, group, "spindrift",
      "Name of the group. Processes of different groups never meet, even in one runtime directory."},
     launched(with_example({"SPINDRIFT", "members", node_list, node, "",
-                           "Node ids of the nodes that may be in the group, 128 at most, in rank order: its first roster, "
+                           "Node ids of the nodes that may be in the group, 256 at most, in rank order: its first roster, "
                            "and those that this node looks for when it starts. A group that runs has its roster from its "
                            "members, and changes it at run time (spindrift group add): files that name fewer or other "
                            "nodes are no hindrance, as long as one that is named is a member. Default: the ids that the "

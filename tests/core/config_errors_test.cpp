@@ -117,11 +117,11 @@ TEST_CASE("a bulk ring must hold two of the largest messages, and the ring what 
 
 TEST_CASE("more members than a group may have are refused where they are named") {
   std::string most;
-  for (int id = 0; id < 128; ++id) most += (id == 0 ? "" : ", ") + std::to_string(id);
+  for (int id = 0; id < 256; ++id) most += (id == 0 ? "" : ", ") + std::to_string(id);
   const std::string layout = "\n[LAYOUT]\njson_layout = '[{\"name\": \"a\"}]'\n";
-  CHECK(parse("[SPINDRIFT]\nmembers = " + most + layout).view().value().members.size() == 128);
-  check_text_problems("[SPINDRIFT]\nmembers = " + most + ", 128" + layout,
-                      {{"test.cfg:2", "members names more than 128 nodes", "128 nodes at most"}});
+  CHECK(parse("[SPINDRIFT]\nmembers = " + most + layout).view().value().members.size() == 256);
+  check_text_problems("[SPINDRIFT]\nmembers = " + most + ", 256" + layout,
+                      {{"test.cfg:2", "members names more than 256 nodes", "256 nodes at most"}});
 }
 
 TEST_CASE("what follows from a value that cannot be read is no problem of its own") {

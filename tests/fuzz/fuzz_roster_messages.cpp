@@ -38,7 +38,7 @@ void check_outcome(std::string_view text) {
 void check_call(std::string_view text) {
   const auto call = group::decode_roster_call(text);
   if (!call) return;
-  expect(call->changes.size() <= roster_count_max, "a call has a bound");
+  expect(call->changes.size() <= roster_changes_max, "a call has a bound");
   const auto again = group::decode_roster_call(group::encode(*call));
   expect(again && again->changes == call->changes && again->patience == call->patience, "a call survives its own text");
 }

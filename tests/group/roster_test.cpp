@@ -124,7 +124,7 @@ TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is non
 }
 
 TEST_CASE("a call with more changes than a roster may have nodes is refused, wherever it comes from") {
-  const std::vector<RosterChange> most(roster_count_max, add_seven);
+  const std::vector<RosterChange> most(roster_changes_max, add_seven);
   std::vector<RosterChange> more = most;
   more.push_back(add_seven);
   CHECK(group::decode_roster_call(group::encode(group::RosterCall{most, 1500ms})));

@@ -308,7 +308,7 @@ class SimFabric final : public fabric::Fabric {
                          .connectionless = false,
                          .copied_bytes_max = 64,
                          .message_bytes_max = 4096,
-                         .peers_max = 63};
+                         .peers_max = roster_count_max - 1};
   Ticks starved_until_ = 0;
   bool alive_ = true;
   bool listening_ = false;

@@ -288,9 +288,9 @@ TEST_CASE("config check refuses what a member would refuse") {
   CHECK_THAT(problems("[DERECHO]\nlocal_id = 5\n[SPINDRIFT]\nspin_us = fast\nmembers = 0\n"),
              Contains("fast") && Contains("no layout") && Contains("node 5") && Contains("3 problems"));
   std::string many = "0";
-  for (int id = 1; id <= 128; ++id) many += ", " + std::to_string(id);
+  for (int id = 1; id <= 256; ++id) many += ", " + std::to_string(id);
   CHECK_THAT(problems("[SPINDRIFT]\nmembers = " + many + "\n[LAYOUT]\njson_layout = '[{\"name\": \"a\"}]'\n"),
-             Contains("some.cfg:2") && Contains("128 nodes"));
+             Contains("some.cfg:2") && Contains("256 nodes"));
 }
 
 TEST_CASE("config check of a file that does not exist names it and does not succeed") {

@@ -394,11 +394,11 @@ TEST_CASE("wishes are said once in each view, until they are granted or impossib
 TEST_CASE("no more wishes are said at once than a message may have") {
   RosterWishes wishes;
   std::vector<RosterChange> many;
-  for (std::uint32_t i = 0; i < roster_count_max + 5; ++i) {
+  for (std::uint32_t i = 0; i < roster_changes_max + 5; ++i) {
     many.push_back(move(2, "c:" + std::to_string(i + 10)));
   }
   wishes.want(many, view_with(three));
-  CHECK(wishes.take_unsaid().size() == roster_count_max);
+  CHECK(wishes.take_unsaid().size() == roster_changes_max);
   CHECK(wishes.take_unsaid().size() == 5);
   CHECK(wishes.take_unsaid().empty());
   wishes.begin_view(view_with(three));

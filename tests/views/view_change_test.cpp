@@ -136,6 +136,18 @@ TEST_CASE("an accusation convicts nobody: the leader waits for the accused one's
   CHECK(leader.change.state() == ViewChange::State::accepted);
 }
 
+TEST_CASE("of accusations that nothing came of all accusers go at once, and none that only they accuse") {
+  OneOfFive leader(0);
+  for (std::uint32_t i = 1; i < 5; ++i) leader.is_ready(i);
+  leader.accuses(1, 0b00100);
+  leader.accuses(2, 0b01000);
+  leader.accuses(4, 0b01000);
+  leader.step_wedged();
+  CHECK(leader.change.suspected().empty());
+  leader.step({}, false, true);
+  CHECK(leader.change.suspected() == RankSet(0b00010 | 0b00100 | 0b10000, 0));
+}
+
 TEST_CASE("who accuses many goes, not those") {
   OneOfFive leader(0);
   leader.accuses(1, 0b11000);

@@ -6,13 +6,14 @@
 #include <spindrift/core/untrusted.hpp>
 #include <spindrift/smc/frontier.hpp>
 
+#include "suspects_of_row.hpp"
+
 namespace spindrift::sim {
 namespace {
 
 constexpr std::uint32_t ranks_max = 256;  // in a key of `Ending::ends`
-constexpr std::size_t failed_at = 2;      // words of the decree: digest, view, failed (2), …
-constexpr std::size_t head_words = 10;
-constexpr std::size_t loaded_words = 2;
+constexpr std::size_t failed_at = 2;      // words of the decree: digest, view, failed, …
+constexpr std::size_t head_words = 6;     // beside two sets of ranks
 
 std::vector<std::uint64_t> decree_in(const RowBook& book) {
   std::vector<std::uint64_t> words;
@@ -25,21 +26,32 @@ std::vector<std::uint64_t> decree_in(const RowBook& book) {
 
 std::vector<std::vector<std::uint64_t>> trim_of(std::span<const std::uint64_t> words, const View& view) {
   std::vector<std::vector<std::uint64_t>> trim;
-  std::size_t at = head_words + 2 * sst::joins_max;
+  const std::size_t set_words = sst::rank_set_words_of(view.members.size());
+  std::size_t at = head_words + 2 * set_words + 2 * sst::joins_max;
   for (const SubgroupView& subgroup : view.subgroups) {
-    const auto counts = words.subspan(at + loaded_words, subgroup.senders.size());
+    const auto counts = words.subspan(at + set_words, subgroup.senders.size());
     trim.emplace_back(counts.begin(), counts.end());
-    at += loaded_words + subgroup.senders.size();
+    at += set_words + subgroup.senders.size();
   }
   return trim;
+}
+
+views::RankSet failed_of(std::span<const std::uint64_t> words, const View& view) {
+  views::RankSet failed;
+  for (std::uint32_t i = 0; i < sst::rank_set_words_of(view.members.size()); ++i) failed.set_word(i, words[failed_at + i]);
+  return failed;
 }
 
 }  // namespace
 
 std::uint64_t RowBook::now(std::uint64_t offset) const { return load_acquire(memory + offset); }
 std::uint64_t RowBook::earlier(std::uint64_t offset) const { return load_acquire(before.data() + offset); }
-views::RankSet RowBook::suspects_now() const { return {last(layout.suspected(0)), last(layout.suspected(1))}; }
-views::RankSet RowBook::suspected_earlier() const { return {earlier(layout.suspected(0)), earlier(layout.suspected(1))}; }
+views::RankSet RowBook::suspects_now() const {
+  return suspects_of_row(layout, view->members.size(), [this](std::uint64_t offset) { return last(offset); });
+}
+views::RankSet RowBook::suspected_earlier() const {
+  return suspects_of_row(layout, view->members.size(), [this](std::uint64_t offset) { return earlier(offset); });
+}
 
 void Endings::violate(const char* invariant, const RowBook& book, const std::string& what) {
   report_.violate(invariant, "process " + std::to_string(book.process) + ", view " + std::to_string(book.view->id.value()) +
@@ -56,7 +68,8 @@ std::span<const std::uint64_t> Endings::decree(ViewId view, std::uint64_t ballot
 
 void Endings::on_change(RowBook& book, const Books& books) {
   const auto changed = [&](std::uint64_t offset) { return book.now(offset) != book.earlier(offset); };
-  const bool suspects = changed(book.layout.suspected(0)) || changed(book.layout.suspected(1));
+  bool suspects = false;
+  for_each_suspicion(book.layout, book.view->members.size(), [&](std::uint64_t word) { suspects |= changed(word); });
   const bool wedges = changed(book.layout.wedged());
   const bool accepts = changed(book.layout.accepted());
   const bool decides = changed(book.layout.decided());
@@ -175,7 +188,7 @@ bool Endings::accepted_by_all_that_live(const std::vector<std::uint64_t>& words,
 // V28: a revived view goes on with those that were named and no others, and they have all accepted its end.
 bool Endings::accepted_by_all_that_go_on(const std::vector<std::uint64_t>& words, std::uint64_t ballot, const RowBook& book,
                                          const Books& books) const {
-  const views::RankSet failed(words[failed_at], words[failed_at + 1]);
+  const views::RankSet failed = failed_of(words, *book.view);
   for (std::uint32_t i = 0; i < book.view->members.size(); ++i) {
     if (failed.contains(Rank(i))) continue;
     const auto other = std::ranges::find_if(books, [i](const auto& each) { return each.second.rank == Rank(i); });
@@ -213,7 +226,7 @@ void Endings::on_decision(const RowBook& book, const Books& books, Ending& endin
   if (!ending.trim.empty()) return;
   ending.trim = trim;
   ending.survives.assign(trim.size(), false);
-  const views::RankSet failed(words[failed_at], words[failed_at + 1]);
+  const views::RankSet failed = failed_of(words, *book.view);
   std::uint32_t survivors = 0;
   for (const auto& [process, other] : books) {
     if (!failed.contains(other.rank)) {

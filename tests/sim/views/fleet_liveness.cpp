@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fleet.hpp"
+#include "suspects_of_row.hpp"
 
 namespace spindrift::sim {
 
@@ -75,10 +76,8 @@ void Fleet::check_proposal(const Process& process) {
   const sst::Table& table = epoch->table();
   for (std::uint32_t i = 0; i < epoch->view().members.size(); ++i) {
     if (own.contains(Rank(i)) || !table.attached(Rank(i))) continue;
-    const auto half = [&](std::uint32_t which) {
-      return load_acquire(table.bytes(Rank(i), table.layout(Rank(i)).suspected(which)));
-    };
-    if (own.includes(views::RankSet(half(0), half(1)))) continue;
+    const auto word = [&](std::uint64_t offset) { return load_acquire(table.bytes(Rank(i), offset)); };
+    if (own.includes(suspects_of_row(table.layout(Rank(i)), epoch->view().members.size(), word))) continue;
     return report_.violate("V12", "node " + std::to_string(process.node_) + " proposes against an accusation that it sees");
   }
 }

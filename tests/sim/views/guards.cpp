@@ -7,6 +7,7 @@
 #include <spindrift/smc/record.hpp>
 
 #include "rows.hpp"
+#include "suspects_of_row.hpp"
 
 namespace spindrift::sim {
 namespace {
@@ -71,7 +72,9 @@ void Rows::on_landed(const NetworkListener::Write& write, std::uint64_t offset, 
     check_counts(*mirror, write.region);
     check_decree(*mirror, write.region);
   }
-  if (brings(owner.layout.suspected(0))) check_promises(*mirror, write.region);
+  bool promises = false;
+  for_each_suspicion(owner.layout, owner.view->members.size(), [&](std::uint64_t word) { promises |= brings(word); });
+  if (promises) check_promises(*mirror, write.region);
   for (std::uint32_t s = 0; s < mirror->rings.size(); ++s) {
     const auto& block = owner.layout.subgroup(SubgroupId(s));
     if (block && block->ring != 0 && brings(block->committed)) check_ring(*mirror, write.region, s);
@@ -161,8 +164,8 @@ void Rows::check_counts(Region& mirror, const std::byte* memory) {
 // A member that sees a promise sees every acceptance made before it.
 void Rows::check_promises(Region& mirror, const std::byte* memory) {
   const RowBook& owner = *mirror.owner;
-  const views::RankSet suspected(load_acquire(memory + owner.layout.suspected(0)),
-                                 load_acquire(memory + owner.layout.suspected(1)));
+  const views::RankSet suspected = suspects_of_row(owner.layout, owner.view->members.size(),
+                                                   [&](std::uint64_t offset) { return load_acquire(memory + offset); });
   for (; mirror.promises < owner.promises.size(); ++mirror.promises) {
     const RowBook::Promise& promise = owner.promises[mirror.promises];
     if (!suspected.includes(promise.suspected)) return;

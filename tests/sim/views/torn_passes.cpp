@@ -11,6 +11,7 @@
 #include <spindrift/views/view_change.hpp>
 
 #include "../random.hpp"
+#include "suspects_of_row.hpp"
 
 namespace spindrift::sim {
 namespace {
@@ -267,10 +268,9 @@ class Ending {
     const std::uint64_t ballot = actor.word(actor.layout().accepted());
     for (std::uint32_t i = 0; i < actors_.size(); ++i) {
       if (actors_[ballot - 1].get() != &actor || actors_[i].get() == &actor || suspects.contains(Rank(i))) continue;
-      const auto half = [&](std::uint32_t which) {
-        return load_acquire(actor.copy(i).data() + actors_[i]->layout().suspected(which));
-      };
-      if (!suspects.includes(views::RankSet(half(0), half(1)))) violate("V12", "a proposal against a seen accusation");
+      const auto seen = [&](std::uint64_t offset) { return load_acquire(actor.copy(i).data() + offset); };
+      if (!suspects.includes(suspects_of_row(actors_[i]->layout(), actors_.size(), seen)))
+        violate("V12", "a proposal against a seen accusation");
     }
   }
 
