@@ -4,7 +4,10 @@
 # last but one dies, and the others go on without it; all leave in order.
 set -u
 spindrift=$1
-[ -n "${IN_NAMESPACE:-}" ] || exec unshare --user --map-root-user env IN_NAMESPACE=1 bash "$0" "$@"
+if [ -z "${IN_NAMESPACE:-}" ]; then
+  unshare --user --map-root-user true 2>/dev/null || { echo 'skipped: no user namespace, in which there is no inotify'; exit 77; }
+  exec unshare --user --map-root-user env IN_NAMESPACE=1 bash "$0" "$@"
+fi
 . "$(dirname "$0")/scratch.sh"
 echo 0 >/proc/sys/user/max_inotify_instances || exit 1
 last=131
