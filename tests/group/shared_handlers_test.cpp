@@ -81,6 +81,33 @@ TEST_CASE("an upcall that two turns have seen is covered up from then on, and to
   CHECK_FALSE(stepped.heartbeats.take_stuck());
 }
 
+TEST_CASE("the thread that rests while no upcall comes covers the next one that lasts, each time") {
+  /// Counts the turns.
+  struct CountingClock final : Clock {
+    [[nodiscard]] Time now() const noexcept override {
+      turns.fetch_add(1);
+      turns.notify_all();
+      return SystemClock().now();
+    }
+    mutable std::atomic<std::uint64_t> turns{0};
+  } clock;
+  std::atomic<std::uint64_t> lives{0};
+  const auto show_life = [&lives](UpcallHeartbeats::Whose) {
+    lives.fetch_add(1);
+    lives.notify_all();
+  };
+  UpcallHeartbeats heartbeats(80ms, {}, {show_life, [](UpcallHeartbeats::Whose, Duration) {}}, clock);
+  value_or_throw(heartbeats.start());
+  for (int round = 0; round < 5; ++round) {
+    const std::uint64_t turns = clock.turns.load();
+    if (round == 0) clock.turns.wait(turns);  // it has looked once, and rests or is about to
+    const std::uint64_t before = lives.load();
+    const UpcallHeartbeats::Upcall upcall(heartbeats, SubgroupId(0));
+    lives.wait(before);
+    CHECK(clock.turns.load() >= turns + 2);
+  }
+}
+
 TEST_CASE("upcalls that follow each other are no long one") {
   SteppedHeartbeats stepped;
   for (int i = 0; i < 20; ++i) {
