@@ -27,13 +27,19 @@ for round in 1 2 3 4 5; do
   done
 done
 
-# The sender has more to say than its input pipe holds, and a member that is stopped takes nothing of it.
+# A member that is stopped takes nothing of what the sender has to say from then on: once that has taken more than a pipe holds, it
+# cannot leave.
 "$spindrift" tail orders --reliable --id 1 --config group.cfg >out1 2>errors1 &
 members[1]=$!
-yes | "$spindrift" send orders --id 2 --config group.cfg --members 3 2>errors2 &
+mkfifo lines
+"$spindrift" send orders --id 2 --config group.cfg --members 3 <lines 2>errors2 &
 members[2]=$!
+exec 3>lines
 until [ "$(count_members)" = 3 ]; do sleep 0.05; done
 kill -STOP "${members[1]}"
+yes >&3 2>/dev/null &
+members[3]=$!
+until [ "$(awk '/^wchar/ { print $2 }' "/proc/${members[3]}/io")" -gt 65536 ]; do sleep 0.05; done
 kill -TERM "${members[2]}"
 until_said 'still leaving' errors2
 kill -TERM "${members[2]}"
