@@ -74,7 +74,7 @@ began_ms=$(date +%s%3N)
 cp run/revived/status/0.status before || exit 1
 
 # Two die: what is left waits, is found by `why`, and goes on with the word of those who run it.
-for node in 1 2; do kill -9 "${members[node]}"; done
+kill -9 "${members[1]}" "${members[2]}"
 until_state 0 stranded
 "$spindrift" group why --config group.cfg >why
 grep -q 'node 0 waits: without a majority it keeps its state: lost the majority of view .* spindrift group revive --members 0, with --force as long as this host does not show that they have ended: nodes 1,2 may live, and would be a majority of the 3 members$' why || { cat why; exit 1; }
