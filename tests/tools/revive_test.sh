@@ -74,6 +74,7 @@ began_ms=$(date +%s%3N)
 cp run/revived/status/0.status before || exit 1
 
 # Two die: what is left waits, is found by `why`, and goes on with the word of those who run it.
+kill -STOP "${members[1]}" "${members[2]}" # or node 0 goes on with one of them for a moment
 kill -9 "${members[1]}" "${members[2]}"
 until_state 0 stranded
 "$spindrift" group why --config group.cfg >why
@@ -123,8 +124,13 @@ for node in 1 2; do
   grep -q "node $node was removed: it was given up by a revival of node 0; before that, " why || { cat why; exit 1; }
 done
 
-# Nodes that were given up come again, as newcomers.
-for node in 1 2; do : >"out$node"; run_node $node; done
+# Nodes that were given up come again, as newcomers: one after the other, for both together are a majority of what they
+# remember, and may found anew before they see node 0.
+: >out1
+run_node 1
+until_in_view 0 1
+: >out2
+run_node 2
 until_in_view 0 1 2
 send 1001 1500
 printed 0 1 1500
