@@ -37,7 +37,7 @@ Result<void> Arrivals::open(const Rendezvous& rendezvous) {
     source_ = std::move(*reports);
     return {};
   }
-  log::info(log::Room::fabric, "directory_looked_at",
+  log::warn(log::Room::fabric, "directory_looked_at",
             {{"reason", "this user has as many instances of inotify as it may"}, {"every_s", seconds_between_looks},
              {"fix", "raise the sysctl fs.inotify.max_user_instances"}});
   SPINDRIFT_TRY_ASSIGN(source_, timer_for_looks());

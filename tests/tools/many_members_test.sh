@@ -19,7 +19,6 @@ fabric = shm
 runtime_directory = $scratch/run
 suspect_after_ms = 20000
 join_timeout_ms = 90000
-log_level = info
 [LAYOUT]
 json_layout = '[{"name": "orders"}]'
 END
