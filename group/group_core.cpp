@@ -167,10 +167,13 @@ void GroupCore::poll() {
       case Next::yield: sched_yield(); break;
       case Next::prepare: fabric.prepare_sleep(); break;
       case Next::cancel: fabric.cancel_sleep(); break;
-      case Next::sleep:
+      case Next::sleep: {
         counters_->sleeps.add(1);
-        fabric.sleep(std::min(wake_at, status_->look(environment_.clock.now())));  // the state may be another now
+        const Time deadline = std::min(wake_at, status_->look(environment_.clock.now()));  // the state may be another now
+        fabric.sleep(deadline);
+        if (environment_.clock.now() >= deadline) loop.on_slept_through();
         break;
+      }
     }
   }
 }

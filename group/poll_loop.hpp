@@ -23,7 +23,7 @@ class PollLoop {
     sleep,
   };
 
-  /// Sleeps, if at all, once nothing was found for as long as `spin`.
+  /// Sleeps, if at all, once nothing was found for as long as `spin`; behind a sleep that nobody ended, at once.
   PollLoop(bool sleeps, Duration spin) noexcept : sleeps_(sleeps), spin_(spin) {}
 
   [[nodiscard]] Next on_work() noexcept {
@@ -43,6 +43,8 @@ class PollLoop {
     }
     return Next::nothing;
   }
+  /// The sleep lasted until its deadline: there has been nothing since before it.
+  void on_slept_through() noexcept { state_ = State::quiet; }
 
  private:
   enum class State : std::uint8_t {

@@ -46,6 +46,20 @@ TEST_CASE("the time without work begins anew with work, and with every sleep") {
   CHECK(loop.on_nothing(at(40us)) == Next::prepare);
 }
 
+TEST_CASE("behind a sleep to its end a loop that finds nothing sleeps again without spinning, and behind work it spins") {
+  group::PollLoop loop(true, 10us);
+  CHECK(loop.on_nothing(at(0us)) == Next::yield);
+  CHECK(loop.on_nothing(at(10us)) == Next::prepare);
+  CHECK(loop.on_nothing(at(10us)) == Next::sleep);
+  loop.on_slept_through();
+  CHECK(loop.on_nothing(at(500us)) == Next::prepare);
+  CHECK(loop.on_nothing(at(500us)) == Next::sleep);
+  loop.on_slept_through();
+  CHECK(loop.on_work() == Next::nothing);
+  CHECK(loop.on_nothing(at(900us)) == Next::yield);
+  CHECK(loop.on_nothing(at(910us)) == Next::prepare);
+}
+
 TEST_CASE("no two sleeps follow each other without a preparation between them") {
   group::PollLoop loop(true, 0us);
   for (int sleeps = 0; sleeps < 3; ++sleeps) {
