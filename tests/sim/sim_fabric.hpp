@@ -77,6 +77,9 @@ class SimFabric;
 
 class Network final : public Handler {
  public:
+  /// Most nodes that processes of it ever are.
+  static constexpr std::uint32_t nodes_max = 64;
+
   /// Everything outlives the network. An endpoint for each of `nodes`, each on a host of its own.
   Network(Scheduler& scheduler, Random random, const FabricOptions& options, Report& report, NetworkListener& listener,
           const std::vector<NodeId>& nodes = {});
@@ -223,8 +226,7 @@ class Network final : public Handler {
   std::vector<std::unique_ptr<SimFabric>> endpoints_;
   std::deque<Connection> connections_;
   std::vector<NodeId> slots_;  // of the nodes, for `cuts_`
-  static constexpr std::uint32_t slots_max = 32;
-  std::array<Cut, slots_max * slots_max> cuts_{};
+  std::array<Cut, nodes_max * nodes_max> cuts_{};
   bool cut_alone_ = false;  // some connection is or was cut by itself
   std::deque<InFlight> in_flight_;
   std::vector<std::uint32_t> in_flight_unused_;

@@ -8,6 +8,7 @@ namespace spindrift::sim {
 std::uint32_t Network::slot_of(NodeId node) {
   const auto found = std::find(slots_.begin(), slots_.end(), node);
   if (found != slots_.end()) return static_cast<std::uint32_t>(found - slots_.begin());
+  SPINDRIFT_CHECK(slots_.size() < nodes_max);
   slots_.push_back(node);
   return static_cast<std::uint32_t>(slots_.size() - 1);
 }
@@ -26,7 +27,7 @@ bool Network::mappable(std::uint32_t a, std::uint32_t b) const {
 
 Cut Network::cut_between(std::uint32_t from, std::uint32_t to) const {
   if (mappable(from, to)) return Cut::nothing;
-  return cuts_[endpoints_[from]->slot_ * slots_max + endpoints_[to]->slot_];
+  return cuts_[endpoints_[from]->slot_ * nodes_max + endpoints_[to]->slot_];
 }
 
 // The process that runs under this id now, or the last one that did; the number of endpoints if there was none.
@@ -213,7 +214,7 @@ bool Network::mid_write(std::uint32_t index) const {
 }
 
 void Network::cut(NodeId from, NodeId to, Cut what, std::optional<Ticks> breaks_after) {
-  cuts_[slot_of(from) * slots_max + slot_of(to)] = what;
+  cuts_[slot_of(from) * nodes_max + slot_of(to)] = what;
   if (what == Cut::nothing || !breaks_after) return;
   for (std::uint32_t which = 0; which < connections_.size(); ++which) {
     const Connection& connection = connections_[which];
@@ -236,7 +237,7 @@ void Network::cut_present(NodeId from, NodeId to, Cut what) {
 
 // Traffic that waited goes on in its order; processes that wanted to connect may now.
 void Network::heal(NodeId from, NodeId to) {
-  Cut& cut = cuts_[slot_of(from) * slots_max + slot_of(to)];
+  Cut& cut = cuts_[slot_of(from) * nodes_max + slot_of(to)];
   if (std::exchange(cut, Cut::nothing) == Cut::nothing && !cut_alone_) return;
   for (std::size_t which = 0; which < connections_.size(); ++which) {  // more may come meanwhile
     Connection& connection = connections_[which];

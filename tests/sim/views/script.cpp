@@ -112,7 +112,9 @@ class Player {
 
   void set(const std::vector<std::string>& words) {
     if (words[0] == "nodes") {
-      plan_.nodes.resize(number_of(word(words, 1)));
+      const std::uint64_t count = number_of(word(words, 1));
+      if (count > Network::nodes_max) throw BadLine("more nodes than the simulated network has");
+      plan_.nodes.resize(count);
       for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) {
         plan_.nodes[i].host = i;
         plan_.founders.push_back(i);
