@@ -14,6 +14,7 @@ std::string_view to_string(ErrorKind kind) noexcept {
     case ErrorKind::bad_input: return "bad input";
     case ErrorKind::refused: return "refused";
     case ErrorKind::removed: return "removed";
+    case ErrorKind::given_up: return "given up";
     case ErrorKind::no_majority: return "no majority";
     case ErrorKind::member_lost: return "member lost";
     case ErrorKind::group_closed: return "group closed";

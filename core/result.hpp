@@ -21,6 +21,7 @@ enum class ErrorKind {
   bad_input,      ///< a file or stream is broken
   refused,        ///< a peer refused us, or we refused it: config, version or id differ
   removed,        ///< the others go on without this node: it was silent or unreachable for too long, or broke the protocol
+  given_up,       ///< they go on by a revival of the group without this node, and may lack what was delivered here
   no_majority,    ///< less than a majority of the view is left here; the rest may go on without us, so we must not
   member_lost,    ///< a member died before it could answer
   group_closed,   ///< the group is leaving or has left

@@ -41,7 +41,8 @@ void RefusedNodes::tell(AuditTrail& audit, NodeId node, const std::string& reaso
 
 void tell_end(AuditTrail& audit, NodeId self, const std::optional<Error>& failure) {
   if (!failure) return audit.write({.kind = AuditKind::left, .subject = self});
-  const AuditKind kind = failure->kind() == ErrorKind::removed ? AuditKind::removed : AuditKind::stopped;
+  const bool gone = failure->kind() == ErrorKind::removed || failure->kind() == ErrorKind::given_up;
+  const AuditKind kind = gone ? AuditKind::removed : AuditKind::stopped;
   audit.write({.kind = kind, .subject = self, .reason = failure->to_string()});
 }
 

@@ -12,7 +12,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <spindrift/views/ending.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -140,7 +139,7 @@ void require_fitting_block(const SubgroupView& subgroup, const SendOptions& opti
 void tell_how_far(std::uint64_t sent, std::uint64_t delivered, DeliveryMode mode, const Error& why) {
   if (sent == 0) return;
   const char* const messages = sent == 1 ? "message" : "messages";
-  if (views::is_of_revival(why)) {
+  if (why.kind() == ErrorKind::given_up) {
     fmt::print(stderr, "sent {} {}; which of them the group has that was revived is not known\n", sent, messages);
     return;
   }

@@ -18,7 +18,9 @@ constexpr ExitCodeMeaning table[] = {
     {ExitCode::group_closed, "this member was out of the group, or its subgroup was dropped, before the command was done"},
     {ExitCode::resource, "the operating system refused: memory, files, permissions"},
     {ExitCode::unsupported, "this machine cannot do it"},
-    {ExitCode::removed, "the others removed this member: it was silent or unreachable for too long, or broke the protocol"},
+    {ExitCode::removed,
+     "the others go on without this member: it was silent or unreachable for too long, broke the protocol, or a revival "
+     "gave it up"},
     {ExitCode::no_majority, "less than a majority of the view was left here, and the rest may go on elsewhere"},
     {ExitCode::interrupted, "interrupted by a signal before the run was done"},
 };
@@ -41,7 +43,8 @@ ExitCode exit_code_of(ErrorKind kind) noexcept {
     case ErrorKind::lagging:
     case ErrorKind::handler_failed: return ExitCode::failure;
     case ErrorKind::refused: return ExitCode::refused;
-    case ErrorKind::removed: return ExitCode::removed;
+    case ErrorKind::removed:
+    case ErrorKind::given_up: return ExitCode::removed;
     case ErrorKind::no_majority: return ExitCode::no_majority;
     case ErrorKind::member_lost: return ExitCode::member_lost;
     case ErrorKind::group_closed: return ExitCode::group_closed;

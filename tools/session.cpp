@@ -20,7 +20,6 @@
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/group/called_names.hpp>
 #include <spindrift/group/status.hpp>
-#include <spindrift/views/ending.hpp>
 
 #include "exit_code.hpp"
 #include "output.hpp"
@@ -77,7 +76,7 @@ void leave_word(const Config& config) {
 /// A member that is removed has the others' word alone, which may say no more than that they did it. The fix behind it says
 /// where their reason is.
 Error with_usual_cause(const Error& error, Duration suspect_after) {
-  if (error.kind() != ErrorKind::removed || error.cause() != nullptr || views::is_of_revival(error)) return error;
+  if (error.kind() != ErrorKind::removed || error.cause() != nullptr) return error;
   const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(suspect_after).count();
   Error all = error;
   return std::move(all).because(

@@ -18,16 +18,19 @@ Removal given_up(NodeId node, const ViewChange::Suspicion* suspicion, const Epoc
           std::nullopt};
 }
 
-constexpr char group_was_revived[] = ": the group was revived";
+Error given_up_error(const std::string& by_whom) {
+  return Error(ErrorKind::given_up, by_whom + ": the group was revived: it goes on without this node")
+      .fix("start it again: it joins as a new incarnation");
+}
 
-}  // namespace
-
+// The others go on in that view without this member, which they removed. `by_whom`: what to say behind that.
 Error removed_error(ViewId next, const std::string& by_whom) {
   return Error(ErrorKind::removed,
                "the others removed this node from the group for view " + std::to_string(next.value()) + by_whom)
       .fix("start it again: it joins as a new incarnation");
 }
 
+// The findings of a member that is removed: those on the other side of what broke.
 std::string own_accusations(const Epoch& present) {
   std::string text;
   for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
@@ -36,6 +39,15 @@ std::string own_accusations(const Epoch& present) {
             std::to_string(present.view().members[suspicion.rank.value()].value()) + " (" + suspicion.reason + ")";
   }
   return text;
+}
+
+}  // namespace
+
+Error gone_error(const Epoch& present) {
+  const Decree& decree = present.change().decree();
+  const ViewId next = id_behind(present.id(), decree.revival);
+  if (decree.revival != 0) return given_up_error("view " + std::to_string(next.value()) + " is decided");
+  return removed_error(next, own_accusations(present));
 }
 
 Removal removal_of(NodeId node, Rank rank, const Epoch& old) {
@@ -81,14 +93,11 @@ std::string last_words(const Error& failure) {
 std::optional<Error> overtaken(Epoch& present, bool waits, const LinkOvertaken& heard) {
   const bool revived = era_of(heard.view) > era_of(present.id()) && !present.change().mandate().is_revival();
   if (!revived && !(waits && heard.apart)) return std::nullopt;
-  return Error(ErrorKind::removed, "node " + std::to_string(heard.by.node.value()) + " is in view " +
-                                       std::to_string(heard.view.value()) + (revived ? group_was_revived : "") +
-                                       ": it goes on without this node")
+  const std::string where = "node " + std::to_string(heard.by.node.value()) + " is in view " +
+                            std::to_string(heard.view.value());
+  if (revived) return given_up_error(where);
+  return Error(ErrorKind::removed, where + ": it goes on without this node")
       .fix("start it again: it joins as a new incarnation");
-}
-
-bool is_of_revival(const Error& end) {
-  return end.kind() == ErrorKind::removed && end.message().find(group_was_revived) != std::string::npos;
 }
 
 }  // namespace spindrift::views

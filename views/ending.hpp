@@ -12,10 +12,8 @@
 
 namespace spindrift::views {
 
-/// The others go on in that view without this member, which they removed. `by_whom`: what to say behind that.
-[[nodiscard]] Error removed_error(ViewId next, const std::string& by_whom);
-/// The findings of a member that is removed: those on the other side of what broke.
-[[nodiscard]] std::string own_accusations(const Epoch& present);
+/// The decree that ends the present view has this member gone: the others removed it, or gave it up by a revival.
+[[nodiscard]] Error gone_error(const Epoch& present);
 /// Why the present view goes on without that member.
 [[nodiscard]] Removal removal_of(NodeId node, Rank rank, const Epoch& old);
 [[nodiscard]] Error lagging_error(const Deliveries::Lag& lag, const Epoch& present);
@@ -26,7 +24,5 @@ namespace spindrift::views {
 /// Why this member cannot go on, if what it heard of a later view says so. `waits`: it is stranded. One that takes part in a
 /// revival itself may still be behind those that do, too.
 [[nodiscard]] std::optional<Error> overtaken(Epoch& present, bool waits, const LinkOvertaken& heard);
-/// Whether it was that the group goes on by a revival, which may lack what this member's views agreed on.
-[[nodiscard]] bool is_of_revival(const Error& end);
 
 }  // namespace spindrift::views

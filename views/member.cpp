@@ -329,7 +329,7 @@ bool Member::conclude(Time now) {
   const Decree& decree = old.change().decree();
   if (decree.failed.contains(old.self())) {
     beginning_.record.part(old.next(decree), ViewRecord::Standing::removed);
-    stop(removed_error(id_behind(old.id(), decree.revival), own_accusations(old)));
+    stop(gone_error(old));
     return true;
   }
   if (state_ != MemberState::concluding) {
@@ -397,7 +397,8 @@ void Member::enter(MemberState state) {
   log::debug(log::Room::views, "state", {{"node", options_.self}, {"from", to_string(state_)}, {"to", to_string(state)}});
   state_ = state;
   if (state != MemberState::left && state != MemberState::failed) return;
-  if (failure_ && failure_->kind() == ErrorKind::removed) beginning_.record.note_removal();
+  const bool gone = failure_ && (failure_->kind() == ErrorKind::removed || failure_->kind() == ErrorKind::given_up);
+  if (gone) beginning_.record.note_removal();
   beginning_.record.close();
   sends_.end();
   links_.end(failure_ ? std::optional(last_words(*failure_)) : std::nullopt);

@@ -244,7 +244,8 @@ class Worker {
 
 int code_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::removed: return 9;
+    case ErrorKind::removed:
+    case ErrorKind::given_up: return 9;
     case ErrorKind::no_majority: return 10;
     case ErrorKind::refused: return 3;
     case ErrorKind::timed_out: return 5;

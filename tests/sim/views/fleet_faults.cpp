@@ -433,7 +433,7 @@ void Fleet::note_failure(const Process& process) {
     check_deaths(process);
     if (!plan_.storm) check_majority(process);
   }
-  if (error.kind() == ErrorKind::removed) report_.hit(Probe::was_removed);
+  if (error.kind() == ErrorKind::removed || error.kind() == ErrorKind::given_up) report_.hit(Probe::was_removed);
   if (error.kind() == ErrorKind::lagging) check_lag(process);
   if (error.kind() != ErrorKind::refused) return;
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
