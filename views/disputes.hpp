@@ -36,6 +36,11 @@ class Disputes {
   /// Another than `party` counts as the one that stays, where several are in dispute with the one that goes: `party` may
   /// only have judged between them.
   [[nodiscard]] std::optional<Verdict> verdict(std::optional<Rank> party) const;
+  /// The same as this member judges: the leader between any two, the others between the leader and another, which the leader
+  /// cannot.
+  [[nodiscard]] std::optional<Verdict> verdict_of(Rank judge, Rank leader) const {
+    return verdict(judge == leader ? std::nullopt : std::optional(leader));
+  }
   /// The first who accuses another that does not answer, and that other.
   [[nodiscard]] std::optional<Verdict> unanswered() const;
 

@@ -84,8 +84,10 @@ std::optional<Rank> Epoch::on_concluding(const Join& who, ViewId ended, Subgroup
 
 // While the view goes on nobody has accused anybody; a pass that sees it wedges.
 AccusationWatch::Finding Epoch::watch_accusations(Time now, Duration patience) {
-  const bool steady = change_.state() == ViewChange::State::steady;
-  return accusation_watch_.look(steady ? 0 : change_.disputes().accusations(), now, patience);
+  if (change_.state() == ViewChange::State::steady) return accusation_watch_.look(0, std::nullopt, now, patience);
+  const Disputes open = change_.disputes();
+  const auto verdict = open.verdict_of(self(), change_.leader());
+  return accusation_watch_.look(open.accusations(), verdict ? std::optional(verdict->goes) : std::nullopt, now, patience);
 }
 
 void Epoch::watch_joins(const std::vector<Candidate>& candidates, Time now) {

@@ -230,7 +230,7 @@ bool Member::look(Time now) {
   }
   const AccusationWatch::Finding accusations = present.watch_accusations(now, watch_.patience());
   progress |= change.step(links_.candidates(), state_ == MemberState::active,
-                          {watch_.quiet(), watch_.just_woke(), accusations.considered, accusations.stale});
+                          {watch_.quiet(), watch_.just_woke(), accusations});
   const std::size_t suspicions = change.suspicions().size();
   const RankSet quiet_before = watch_.quiet();
   const RankSet silent = watch_.look(change.heartbeats(), change.suspected(), now);

@@ -15,6 +15,7 @@
 
 #include <spindrift/core/view.hpp>
 #include <spindrift/sst/table.hpp>
+#include <spindrift/views/accusation_watch.hpp>
 #include <spindrift/views/compose.hpp>
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/disputes.hpp>
@@ -31,10 +32,7 @@ struct LifeSigns {
   RankSet quiet;
   /// This member slept for long until a moment ago, so that not all may be here yet that was said of it meanwhile.
   bool just_woke = false;
-  /// So many accusations had been seen a while ago: with more, others of the same cause may be on their way.
-  std::uint64_t accusations_considered = 0;
-  /// None came for so long that whoever is accused and lives has found so.
-  bool accusations_stale = false;
+  AccusationWatch::Finding accusations{};
 };
 
 /// The view change asks this of the multicasts.

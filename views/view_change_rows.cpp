@@ -115,20 +115,20 @@ Disputes ViewChange::disputes() const {
   return {trusted, newcomers_, std::move(accused)};
 }
 
-// The leader judges between any two; the others between the leader and another, which the leader cannot. Once all are
-// wedged, what was found until then lies in the rows; and links that break of one cause do not break in one moment. A
-// member that tells the leader of an accusation and hides it from the accused would hold up the view, and goes itself.
+// Once all are wedged, what was found until then lies in the rows; and links that break of one cause do not break in one
+// moment. A member that tells the leader of an accusation and hides it from the accused would hold up the view, and goes
+// itself.
 bool ViewChange::settle(const LifeSigns& signs) {
   if (!all_wedged()) return false;
   const bool leads = leader() == self_;
   const Disputes open = disputes();
-  if (open.accusations() != signs.accusations_considered) return false;
   const auto name = [&](Rank rank) { return "node " + std::to_string(view_.members[rank.value()].value()); };
-  if (const auto verdict = open.verdict(leads ? std::nullopt : std::optional(leader()))) {
+  if (const auto verdict = open.verdict_of(self_, leader())) {
+    if (verdict->goes != signs.accusations.weighed) return false;
     suspect(verdict->goes, "it and " + name(verdict->stays) + " accuse each other", false, verdict->stays);
     return true;
   }
-  if (!leads || !signs.accusations_stale) return false;
+  if (!leads || signs.accusations.stale == 0 || open.accusations() != signs.accusations.stale) return false;
   bool settled = false;
   for (auto lone = open.unanswered(); lone; lone = disputes().unanswered()) {
     suspect(lone->goes, "it accuses " + name(lone->stays) + ", which is well");

@@ -13,22 +13,36 @@ constexpr Time at(int ms) { return Time{} + milliseconds(1000 + ms); }
 
 }  // namespace
 
-TEST_CASE("accusations are considered when none came for a quarter of the patience, and are stale after twice of it") {
+TEST_CASE("accusations are weighed when it has been the same one for a quarter of the patience who goes by them") {
   AccusationWatch watch;
-  CHECK(watch.look(0, at(0), patience).considered == 0);
-  CHECK(watch.look(1, at(10), patience).considered == 0);
-  CHECK(watch.look(2, at(34), patience).considered == 0);
-  CHECK(watch.look(2, at(58), patience).considered == 0);
-  CHECK(watch.look(2, at(59), patience).considered == 2);
-  CHECK(watch.look(3, at(60), patience).considered == 2);
-  CHECK_FALSE(watch.look(3, at(259), patience).stale);
-  CHECK(watch.look(3, at(260), patience).stale);
+  CHECK_FALSE(watch.look(0, {}, at(0), patience).weighed);
+  CHECK_FALSE(watch.look(1, {}, at(10), patience).weighed);
+  CHECK_FALSE(watch.look(2, Rank(3), at(34), patience).weighed);
+  CHECK_FALSE(watch.look(4, Rank(1), at(50), patience).weighed);
+  CHECK_FALSE(watch.look(4, Rank(1), at(74), patience).weighed);
+  CHECK(watch.look(4, Rank(1), at(75), patience).weighed == Rank(1));
+  CHECK_FALSE(watch.look(2, {}, at(76), patience).weighed);
 }
 
-TEST_CASE("where silence is no ground for suspicion, accusations are considered at once, and never stale") {
+TEST_CASE("accusations that change nothing of who goes, as of members that follow a verdict, hold up nobody") {
   AccusationWatch watch;
-  CHECK(watch.look(3, at(0), Duration{}).considered == 3);
-  CHECK_FALSE(watch.look(3, at(100'000), Duration{}).stale);
+  for (int i = 0; i < 24; ++i) CHECK_FALSE(watch.look(static_cast<std::uint64_t>(i) + 2, Rank(3), at(i), patience).weighed);
+  CHECK(watch.look(30, Rank(3), at(25), patience).weighed == Rank(3));
+}
+
+TEST_CASE("accusations are stale when as many have been there for twice the patience") {
+  AccusationWatch watch;
+  CHECK(watch.look(2, {}, at(0), patience).stale == 0);
+  CHECK(watch.look(3, {}, at(60), patience).stale == 0);
+  CHECK(watch.look(3, Rank(1), at(259), patience).stale == 0);
+  CHECK(watch.look(3, Rank(1), at(260), patience).stale == 3);
+  CHECK(watch.look(4, Rank(1), at(300), patience).stale == 0);
+}
+
+TEST_CASE("where silence is no ground for suspicion, accusations are weighed at once, and never stale") {
+  AccusationWatch watch;
+  CHECK(watch.look(3, Rank(2), at(0), Duration{}).weighed == Rank(2));
+  CHECK(watch.look(3, Rank(2), at(100'000), Duration{}).stale == 0);
 }
 
 }  // namespace spindrift::views

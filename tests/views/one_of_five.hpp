@@ -62,7 +62,7 @@ struct OneOfFive : Counts {
     for (std::uint32_t i = 0; i < 5; ++i) {
       if (Rank(i) != table.self()) wedges(i);
     }
-    for (int i = 0; i < times; ++i) (void)change.step(candidates, true, {{}, false, change.disputes().accusations()});
+    for (int i = 0; i < times; ++i) (void)change.step(candidates, true, {{}, false, weighed()});
   }
   [[nodiscard]] std::vector<Join> proposed() const { return proposal().joins; }
   [[nodiscard]] Decree proposal() const {
@@ -75,7 +75,13 @@ struct OneOfFive : Counts {
   }
   [[nodiscard]] std::uint64_t told() const { return table.own(table.layout(table.self()).suspected(0)); }
   void step(const RankSet& quiet = {}, bool just_woke = false, bool stale = false) {
-    (void)change.step({}, true, {quiet, just_woke, change.disputes().accusations(), stale});
+    (void)change.step({}, true, {quiet, just_woke, weighed(stale)});
+  }
+  /// The rows have said the same for long.
+  [[nodiscard]] AccusationWatch::Finding weighed(bool stale = false) const {
+    const Disputes open = change.disputes();
+    const auto verdict = open.verdict_of(table.self(), change.leader());
+    return {verdict ? std::optional(verdict->goes) : std::nullopt, stale ? open.accusations() : 0};
   }
 
   View view = five_members();

@@ -52,7 +52,10 @@ struct OneOfFew final : Counts {
     change.testimonies().hear(Rank(1), of_1);
   }
   ViewChange::State step() {
-    for (int i = 0; i < 3; ++i) (void)change.step({}, true, {{}, false, change.disputes().accusations()});
+    for (int i = 0; i < 3; ++i) {
+      const auto verdict = change.disputes().verdict_of(Rank(self), change.leader());
+      (void)change.step({}, true, {{}, false, {verdict ? std::optional(verdict->goes) : std::nullopt, 0}});
+    }
     return change.state();
   }
 
@@ -110,7 +113,7 @@ TEST_CASE("few take from nobody that the leader is dead, for they would part fro
   for (const bool few : {false, true}) {
     OneOfFew member(few ? RankSet::of(Rank(1)) : RankSet());
     member.set(3, member.table.layout(Rank(3)).suspected(0), few ? 0b0011 : 0b0001);
-    for (int i = 0; i < 3; ++i) (void)member.change.step({}, true, {RankSet::of(Rank(0)), false, 0});
+    for (int i = 0; i < 3; ++i) (void)member.change.step({}, true, {RankSet::of(Rank(0)), false, {}});
     CHECK(member.change.suspected().contains(Rank(0)) == !few);
     if (!few) continue;
     member.change.suspect(Rank(0), "it died");

@@ -158,16 +158,18 @@ TEST_CASE("who accuses many goes, not those") {
   CHECK(leader.change.state() == ViewChange::State::accepted);
 }
 
-TEST_CASE("accusations are weighed when all are wedged, and none was seen just now") {
+TEST_CASE("accusations are weighed when all are wedged, and it is known for a while who goes") {
   OneOfFive leader(0);
   leader.accuses(1, 0b00100);
   leader.accuses(2, 0b00010);
   leader.step();
   CHECK(leader.told() == 0);
   leader.step_wedged(0);
-  (void)leader.change.step({}, true, {{}, false, 1});
+  (void)leader.change.step({}, true, {{}, false, {}});
   CHECK(leader.told() == 0);
-  (void)leader.change.step({}, true, {{}, false, 2});
+  (void)leader.change.step({}, true, {{}, false, {Rank(1), 0}});
+  CHECK(leader.told() == 0);
+  (void)leader.change.step({}, true, {{}, false, {Rank(2), 0}});
   CHECK(leader.told() == 0b00100);
 }
 

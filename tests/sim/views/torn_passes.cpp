@@ -221,7 +221,9 @@ class Ending {
     }
     const State before = reader.change().state();
     const std::uint64_t accepted = reader.word(reader.layout().accepted());
-    reader.change().step(candidates_, true, {quiet_for(who), false, reader.change().disputes().accusations()});
+    const auto verdict = reader.change().disputes().verdict_of(Rank(who), reader.change().leader());
+    const views::AccusationWatch::Finding weighed{verdict ? std::optional(verdict->goes) : std::nullopt, 0};
+    reader.change().step(candidates_, true, {quiet_for(who), false, weighed});
     reader.note_stores();
     const State after = reader.change().state();
     if (after == State::decided && before != State::decided) check_decision(reader);
