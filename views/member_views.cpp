@@ -157,15 +157,20 @@ void Member::meet(const PeerConnection& member) {
 
 bool Member::step_looking(Time now) {
   beginning_.present.begin_pass();
-  const Peers& peers = links_.peers();
+  const std::vector<Founding::Met> met = links_.peers().met();
+  const std::vector<Apart> apart = links_.peers().apart();
   const auto look = [&]() -> std::optional<std::vector<NodeId>> {
-    const auto& present = beginning_.present.look(now);
+    const auto awaited = [&](NodeId node) {
+      return std::ranges::none_of(met, [node](const Founding::Met& each) { return each.who.node == node; }) &&
+             std::ranges::find(apart, node, &Apart::node) == apart.end();
+    };
+    const auto& present = beginning_.present.look(now, awaited);
     const Join who{self(), options_.incarnation};
     if (!present) return present;
     links_.seek(*present);
-    return std::optional(founders_among(*present, who, peers.met(), peers.apart()));
+    return std::optional(founders_among(*present, who, met, apart));
   };
-  Founding::Step found = beginning_.founding.step(peers.met(), look, peers.apart());
+  Founding::Step found = beginning_.founding.step(met, look, apart);
   bool progress = !found.messages.empty() || found.view;
   for (Addressed& each : found.messages) links_.send(each.to, std::move(each.message));
   if (found.view) {

@@ -2,6 +2,8 @@
 // before it was met, so they are looked at again from time to time.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -20,11 +22,17 @@ class PresentWatch {
 
   /// A pass begins: unless it looks, nothing calls for another look.
   void begin_pass() noexcept { next_ = never; }
-  /// The nodes as which other processes run at this moment; nothing: nobody knows.
-  [[nodiscard]] const std::optional<std::vector<NodeId>>& look(Time now) {
-    next_ = now + look_interval;
-    auto present = fabric_.present();
-    nodes_ = present ? std::optional(std::move(present).value()) : std::nullopt;
+  /// The nodes as which other processes run at this moment; nothing: nobody knows. As long as one is `awaited` that was seen
+  /// less than an interval ago, no other would change anything, and those that were seen then are returned: to look costs
+  /// the more the more nodes there are, and each that is heard is a reason to look.
+  [[nodiscard]] const std::optional<std::vector<NodeId>>& look(Time now, const std::function<bool(NodeId)>& awaited) {
+    const bool recent = nodes_ && now < looked_at_ + look_interval;
+    if (!recent || std::ranges::none_of(*nodes_, awaited)) {
+      auto present = fabric_.present();
+      nodes_ = present ? std::optional(std::move(present).value()) : std::nullopt;
+      looked_at_ = now;
+    }
+    next_ = looked_at_ + look_interval;
     return nodes_;
   }
   /// The nodes that were seen last.
@@ -35,6 +43,7 @@ class PresentWatch {
  private:
   const fabric::Fabric& fabric_;
   std::optional<std::vector<NodeId>> nodes_;
+  Time looked_at_{};
   Time next_ = never;
 };
 

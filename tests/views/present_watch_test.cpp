@@ -80,8 +80,25 @@ TEST_CASE("a process looks who is present while that may let it found, and not w
   CHECK(seeker.member->awaited().members == std::vector{NodeId(3)});
   CHECK(seeker.member->awaited().nodes == std::vector{NodeId(0)});  // node 1 does not run
   seeker.fabric.loses(13);
-  CHECK(seeker.member->step(now).wake_at == now + PresentWatch::look_interval);
+  const Time later = now + 3 * PresentWatch::look_interval;
+  CHECK(seeker.member->step(later).wake_at == later + PresentWatch::look_interval);
   CHECK(seeker.fabric.looks == 3);
+}
+
+TEST_CASE("a process looks anew within an interval only once it has met all that it saw, and then before it asks") {
+  Seeker seeker;
+  seeker.fabric.there = {NodeId(0), NodeId(3)};
+  const Time now(Duration(1000));
+  static_cast<void>(seeker.member->step(now));
+  seeker.meet(3, true);
+  const Time soon = now + PresentWatch::look_interval / 2;
+  CHECK(seeker.member->step(soon).wake_at == now + PresentWatch::look_interval);
+  CHECK(seeker.fabric.looks == 1);
+  seeker.fabric.there.push_back(NodeId(7));
+  seeker.meet(0, true);
+  static_cast<void>(seeker.member->step(soon));
+  CHECK(seeker.fabric.looks == 2);
+  CHECK(seeker.member->awaited().nodes == std::vector{NodeId(7)});
 }
 
 TEST_CASE("a process goes by the roster that a contact has just told, and not by the one that its node remembers") {
@@ -195,6 +212,8 @@ TEST_CASE("a process that has asked those present looks no more for others until
   CHECK(seeker.fabric.looks == 1);
   seeker.fabric.loses(13);
   CHECK(seeker.member->step(now).wake_at == now + PresentWatch::look_interval);
+  CHECK(seeker.fabric.looks == 1);
+  static_cast<void>(seeker.member->step(now + PresentWatch::look_interval));
   CHECK(seeker.fabric.looks == 2);
 }
 
