@@ -110,7 +110,8 @@ Result<void> check_ring(const std::string& subgroup, const Profile& profile) {
 
 Result<void> check(const AddedSubgroup& subgroup) {
   if (!valid_subgroup_name(subgroup.name))
-    return impossible("a subgroup needs a name", "name it with 1 to 64 of A-Z, a-z, 0-9, _, . and -");
+    return impossible(subgroup.name.empty() ? "a subgroup needs a name" : "\"" + subgroup.name + "\" is no subgroup's name",
+                      "name it with 1 to 64 of A-Z, a-z, 0-9, _, . and -");
   const std::string name = "subgroup " + subgroup.name;
   SPINDRIFT_TRY(check_messages(name, subgroup.profile));
   SPINDRIFT_TRY(check_ring(subgroup.name, subgroup.profile));

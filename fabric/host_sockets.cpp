@@ -29,6 +29,7 @@ sockaddr_un address_in(const GuardedDirectory& directory, const std::string& nam
 Result<FileDescriptor> new_socket() {
   FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return system_error("socket", errno);
+  socket.keep_from_children();
   return socket;
 }
 

@@ -55,7 +55,7 @@ Channel::Channel(Environment& environment, std::shared_ptr<views::SendGate> gate
     : environment_(environment),
       gate_(std::move(gate)),
       id_(id),
-      handle_(*this, *gate_, shape),
+      handle_(*this, *gate_, shape, process_generation()),
       state_([this] { wake(); }),
       life_{origin, discarded} {}
 
@@ -81,6 +81,7 @@ void Channel::drop() {
 }
 
 Outcome Channel::reserve_once(std::uint64_t bytes, Claim& claim) {
+  environment_.state.check_process();
   const bool large = bytes > handle_.ring_payload_max_;
   const Outcome outcome = large ? reserve_large(bytes, claim) : gate_->reserve(bytes, claim);
   if (outcome != Outcome::closed) return outcome;
@@ -284,9 +285,9 @@ std::unique_ptr<views::StateReader> Channel::save_state() {
 std::unique_ptr<views::StateWriter> Channel::load_state() {
   if (accepting() && discards_) return collect_state([](std::istream&) {});
   if (!state_.carried()) {
-    throw Exception(
-        Error(ErrorKind::bad_argument, "subgroup " + name() + " has a state, and this process has no function to load it")
-            .fix("set on_state before on_delivery"));
+    throw UnloadableState(
+        Error(ErrorKind::unsupported, "subgroup " + name() + " has a state with the others, and this process cannot load it")
+            .fix("use the subgroup as they do: on_state before on_delivery, or the same replicated object"));
   }
   environment_.has_workers.store(true, std::memory_order_seq_cst);
   return state_.load();

@@ -44,6 +44,12 @@ struct Environment {
   std::atomic<bool> has_workers{false};  ///< some handler runs on a thread of its own
 };
 
+/// A state comes for a subgroup whose handlers take none. The member cannot go on as the others do.
+class UnloadableState : public Exception {
+ public:
+  using Exception::Exception;
+};
+
 class Channel {
  public:
   using Claim = views::SendGate::Claim;

@@ -1,6 +1,7 @@
 // The public calls, on application threads.
 #include <spindrift/group/group.hpp>
 
+#include <cstdlib>
 #include <utility>
 
 #include <spindrift/core/clock.hpp>
@@ -48,7 +49,8 @@ void Subgroup::on_state(StateSaver save, StateLoader load) { channel_.set_state(
 // Most messages ask the gate and nobody else; a sender that has to wait, or is refused, asks again where that is dealt with.
 Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) {
   Claim claim;
-  const bool reserved = bytes <= ring_payload_max_ && gate_.reserve(bytes, claim) == views::SendGate::Outcome::reserved;
+  const bool may = bytes <= ring_payload_max_ && generation_ == process_generation();
+  const bool reserved = may && gate_.reserve(bytes, claim) == views::SendGate::Outcome::reserved;
   if (!reserved) channel_.reserve(bytes, claim);
   return claim;
 }
@@ -66,29 +68,47 @@ Group::Group(const Config& config, GroupOptions options) : Group(config, std::mo
 Group::Group(GroupOptions options) : Group(value_or_throw(config_without_file()), std::move(options)) {}
 Group::Group(const Config& config, GroupOptions options, const group::Probe& probe)
     : core_(joined(config, options, probe)) {}
-Group::~Group() = default;
+
+// A child that was forked has none of the threads, and no connection: what there is of the group is memory, and stays.
+Group::~Group() {
+  if (!core_) return;
+  if (!core_->state().is_of_this_process()) {
+    static_cast<void>(core_.release());
+    return;
+  }
+  if (!core_->handler_threads()->is_one()) return;
+  log::error(log::Room::group, "a group is destroyed by one of its own handlers, for whose return it would wait",
+             {{"node", core_->self()}, {"fix", "let another thread destroy it"}});
+  std::abort();
+}
+
+GroupCore& Group::core() const {
+  core_->state().check_process();
+  return *core_;
+}
+
 ReplicaBase& Group::attach_replica(std::string_view subgroup, const ReplicaMaker& make) {
-  return core_->attach_replica(subgroup, make);
+  return core().attach_replica(subgroup, make);
 }
 group::TableCore& Group::attach_table(std::string_view name, const group::TableForm& form) {
-  return core_->tables().attach(name, form);
+  return core().tables().attach(name, form);
 }
 ObjectChannel& Group::objects(std::string_view subgroup, ObjectHandlers handlers) {
-  return core_->attach_objects(subgroup, std::move(handlers));
+  return core().attach_objects(subgroup, std::move(handlers));
 }
-Subgroup& Group::subgroup(std::string_view name) { return core_->channels().find(name).handle(); }
-Shards Group::shards(std::string_view name) { return Shards(*core_, name); }
-std::vector<std::string> Group::subgroup_names() const { return core_->channels().names(); }
+Subgroup& Group::subgroup(std::string_view name) { return core().channels().find(name).handle(); }
+Shards Group::shards(std::string_view name) { return Shards(core(), name); }
+std::vector<std::string> Group::subgroup_names() const { return core().channels().names(); }
 NodeId Group::self() const noexcept { return core_->self(); }
-View Group::view() const { return core_->state().view(); }
+View Group::view() const { return core().state().view(); }
 View Group::revive(const std::vector<NodeId>& members, bool force, std::optional<Duration> limit) {
-  static_cast<void>(value_or_throw(core_->change_roster({{}, {}, group::Revive{members, force}}, limit)));
+  static_cast<void>(value_or_throw(core().change_roster({{}, {}, group::Revive{members, force}}, limit)));
   return view();
 }
 
 Roster Group::change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit) {
-  core_->state().check_open();
-  return value_or_throw(core_->change_roster({changes}, limit));
+  core().state().check_open();
+  return value_or_throw(core().change_roster({changes}, limit));
 }
 Subgroup& Group::create_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit) {
   static_cast<void>(change_roster({{.kind = RosterChange::Kind::create, .subgroup = subgroup}}, limit));
@@ -103,27 +123,27 @@ void Group::drop_subgroup(std::string_view name, std::optional<Duration> limit) 
   subgroup.name = name;
   static_cast<void>(change_roster({{.kind = RosterChange::Kind::drop, .subgroup = subgroup}}, limit));
 }
-std::vector<CounterValue> Group::counters() const { return core_->counters(); }
+std::vector<CounterValue> Group::counters() const { return core().counters(); }
 void Group::send_private(NodeId to, std::span<const std::byte> message) {
-  core_->private_post().send(to, message);
+  core().private_post().send(to, message);
 }
 bool Group::try_send_private(NodeId to, std::span<const std::byte> message) {
-  return core_->private_post().try_send(to, message);
+  return core().private_post().try_send(to, message);
 }
 std::size_t Group::private_bytes_max() const noexcept { return core_->private_post().bytes_max(); }
 void Group::loaded(std::optional<Duration> limit) const {
-  if (core_->state().loading() && core_->handler_threads()->is_one()) {
+  if (core().state().loading() && core().handler_threads()->is_one()) {
     throw Exception(Error(ErrorKind::would_block, "the state of a subgroup is still on its way here, and a handler cannot "
                                                   "wait for it")
                         .fix("call loaded() on a thread of the application first"));
   }
-  core_->state().await_loaded(limit);
+  core().state().await_loaded(limit);
 }
 bool Group::is_loaded() const noexcept { return !core_->state().loading(); }
-void Group::leave() { core_->leave(); }
-void Group::wait() { core_->wait(); }
-bool Group::open() const noexcept { return core_->state().open(); }
+void Group::leave() { core().leave(); }
+void Group::wait() { core().wait(); }
+bool Group::open() const noexcept { return core_->state().is_of_this_process() && core_->state().open(); }
 bool Group::on_poller_thread() const noexcept { return core_->handler_threads()->is_one(); }
-void Group::on_failure(std::function<void(const Error&)> handler) { core_->state().set_failure_handler(std::move(handler)); }
+void Group::on_failure(std::function<void(const Error&)> handler) { core().state().set_failure_handler(std::move(handler)); }
 
 }  // namespace spindrift

@@ -138,12 +138,13 @@ class Subgroup {
 
  private:
   friend class group::Channel;
-  Subgroup(group::Channel& channel, views::SendGate& gate, const SubgroupView& shape)
+  Subgroup(group::Channel& channel, views::SendGate& gate, const SubgroupView& shape, std::uint32_t generation)
       : channel_(channel),
         gate_(gate),
         name_(shape.name),
         message_bytes_max_(shape.profile.message_bytes_max),
-        ring_payload_max_(shape.profile.ring_payload_max()) {}
+        ring_payload_max_(shape.profile.ring_payload_max()),
+        generation_(generation) {}
 
   using Claim = views::SendClaim;
   [[nodiscard]] Claim reserve(std::uint64_t bytes);
@@ -167,6 +168,7 @@ class Subgroup {
   std::string name_;
   std::uint64_t message_bytes_max_;
   std::uint64_t ring_payload_max_;
+  std::uint32_t generation_;  // of the process that is the member
 };
 
 /// The options that a Group may be given before it joins.
@@ -201,7 +203,8 @@ struct GroupOptions {
   std::function<void(NodeId from, std::span<const std::byte>)> on_private;
 };
 
-/// A process's membership in its group. Views and the order are those of virtual synchrony (Spindle, section 2.1).
+/// A process's membership in its group. Views and the order are those of virtual synchrony (Spindle, section 2.1). It is of
+/// the process that made it: in a child that this forks, calls that may throw throw bad_argument.
 class Group {
  public:
   /// Joins: returns when this process is in an active view: the first one, founded with all [SPINDRIFT] founders, or that of
@@ -216,7 +219,8 @@ class Group {
   explicit Group(GroupOptions options = {});
   /// The same, for experiments alone (group/probe.hpp, which is not installed).
   Group(const Config& config, GroupOptions options, const group::Probe& probe);
-  /// Leaves first, if `leave` was not called, and waits as that does. Never throws; what went wrong is logged.
+  /// Leaves first, if `leave` was not called, and waits as that does. Never throws; what went wrong is logged. A handler of
+  /// the group must not destroy it: that ends the process. In a child that was forked it does nothing.
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -335,13 +339,15 @@ class Group {
   [[nodiscard]] bool on_poller_thread() const noexcept;
 
   /// Called once when this member stops because of an error (removed, no majority, …): on the poller thread, or at once on
-  /// this one if that has happened already. `wait` reports the same.
+  /// this one if that has happened already. `wait` reports the same. It takes the place of one that was given before; what
+  /// it throws on the poller thread is logged. Throws bad_argument: there is no function in it.
   void on_failure(std::function<void(const Error&)> handler);
 
  private:
   using ReplicaMaker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const ReplicaMaker& make);
   [[nodiscard]] group::TableCore& attach_table(std::string_view name, const group::TableForm& form);
+  [[nodiscard]] GroupCore& core() const;
 
   std::unique_ptr<GroupCore> core_;
 };

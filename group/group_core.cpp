@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
@@ -14,6 +13,7 @@
 #include <spindrift/group/differing_nodes.hpp>
 #include <spindrift/group/loss_report.hpp>
 #include <spindrift/group/poll_loop.hpp>
+#include <spindrift/group/roster_checks.hpp>
 #include <spindrift/group/steady_layout.hpp>
 
 namespace spindrift {
@@ -25,30 +25,10 @@ void refuse_handlers(const group::HandlerThreads& threads, const std::string& ca
                       .fix("tell another thread to " + call));
 }
 
-/// Over shared memory alone nobody has an address; otherwise everybody needs one.
-Result<void> check_address(const RosterChange& change, const std::string& fabric) {
-  const std::string node = "node " + std::to_string(change.node.value());
-  if (fabric == "shm" && change.kind == RosterChange::Kind::move) {
-    return Error(ErrorKind::bad_argument, node + " cannot move: over shared memory nobody has an address")
-        .fix("start it on the host of the others; a group that reaches other hosts is one with [SPINDRIFT] addresses");
-  }
-  if (!change.has_endpoint() || (fabric == "shm" && change.endpoint.empty())) return {};
-  if (fabric == "shm") {
-    return Error(ErrorKind::bad_argument, node + " is given an address, and over shared memory nobody has one")
-        .fix("leave the address out");
-  }
-  auto parsed = config::parse_host_port(change.endpoint);
-  if (!parsed) {
-    return Error(ErrorKind::bad_argument, node + " needs an address for [SPINDRIFT] fabric = " + fabric)
-        .because(std::move(parsed).error())
-        .fix("give it as host:port, and to the command as " + std::to_string(change.node.value()) + "@host:port");
-  }
-  if (!config::is_callable(*std::move(parsed))) {
-    return Error(ErrorKind::bad_argument, "nobody can call " + node + " at " + change.endpoint)
-        .fix("give the host and the port at which others reach it");
-  }
-  return {};
-}
+/// Memory that the poller gives back when it gets no more: the words about the end of a member need some. It is of the
+/// thread's own heap, so it can be had again there.
+thread_local std::unique_ptr<std::byte[]> spare;
+constexpr std::size_t spare_bytes = 64 * 1024;
 
 using group::wall_clock_ms;
 using views::MemberState;
@@ -158,9 +138,16 @@ void GroupCore::poll() {
   const group::HandlerThreads::Entry entry(*environment_.handler_threads, group::HandlerThreads::Kind::poller);
   fabric::Fabric& fabric = *environment_.fabric;
   group::PollLoop loop(config_->poll_mode() == PollMode::block, config_->spin());
+  spare = std::make_unique<std::byte[]>(spare_bytes);
   for (bool over = false; !over;) {
     const auto [progress, wake_at] = step();
-    publish_state();
+    try {
+      publish_state();
+    } catch (const std::bad_alloc&) {
+      spare.reset();
+      member_->stop(out_of_memory());
+      publish_state();
+    }
     over = abort_.load(std::memory_order_seq_cst) || is_over(published_);
     switch (progress || over ? loop.on_work() : loop.on_nothing(environment_.clock.now())) {
       case Next::nothing: break;
@@ -202,7 +189,10 @@ views::Member::Step GroupCore::step() {
     done.wake_at = std::min(done.wake_at, status_->look(now));
     return done;
   } catch (const std::bad_alloc&) {
+    spare.reset();
     member_->stop(out_of_memory());
+  } catch (const group::UnloadableState& found) {
+    member_->stop(found.error());
   } catch (const group::LayoutVaries& found) {
     member_->stop(found.error());
   } catch (const std::exception& thrown) {
@@ -294,7 +284,7 @@ void GroupCore::publish_state() {
     attached_.rosters.on_end(why, roster_left_with(*member_));
     attached_.revivals.on_end(why);
   }
-  if (handler) handler(*failure);
+  if (handler) environment_.state.call(handler, *failure);
 }
 
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
@@ -407,7 +397,7 @@ ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers h
 }
 
 Result<Roster> GroupCore::change_roster(group::RosterCall call, std::optional<Duration> limit) {
-  refuse_handlers(*handler_threads(), call.revive ? "revive" : "change_roster");
+  refuse_handlers(*handler_threads(), group::public_name_of(call));
   const auto wake = [this] { environment_.fabric->wake(); };
   if (call.revive) {
     SPINDRIFT_TRY_ASSIGN(const View revived, attached_.revivals.revive(*std::move(call.revive), limit, wake));
@@ -419,7 +409,7 @@ Result<Roster> GroupCore::change_roster(group::RosterCall call, std::optional<Du
         .fix("see who is gone, and how the rest goes on: spindrift group why");
   }
   for (RosterChange& change : call.changes) {
-    SPINDRIFT_TRY(check_address(change, config_->fabric()));
+    SPINDRIFT_TRY(group::check_address(change, config_->fabric()));
     if (change.kind == RosterChange::Kind::create) SPINDRIFT_TRY(group::complete(change.subgroup, *config_));
     if (change.kind == RosterChange::Kind::change)
       SPINDRIFT_TRY(group::complete_change(change, environment_.state.view()));

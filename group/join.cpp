@@ -168,10 +168,10 @@ Result<void> check_layout(const std::vector<SubgroupView>& subgroups) {
 }
 
 // While a handler holds up the poller, whose things are another thread's for the moment.
-void report_upcall(const std::string& whose, Duration lasted, group::StatusKeeper& status) {
+void report_upcall(const std::string& whose, const std::string& fix, Duration lasted, group::StatusKeeper& status) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count();
   log::warn(log::Room::group, "a handler holds up this member, and all others wait for it",
-            {{"whose", whose}, {"ms", ms}, {"fix", "give it HandlerThread::own"}});
+            {{"whose", whose}, {"ms", ms}, {"fix", fix}});
   status.on_handler_at_work(whose + " has been at work for " + std::to_string(ms) +
                             " ms on the thread that runs the protocol");
 }
@@ -302,7 +302,9 @@ void GroupCore::make_member(const group::Probe& probe) {
       [this](UpcallHeartbeats::Whose whose) { member_->show_life(whose.value_or(SubgroupId(0))); },
       [this](UpcallHeartbeats::Whose whose, Duration lasted) {
         const std::string name = whose ? "a handler of subgroup " + channels_[*whose].name() : "a handler of the group's";
-        report_upcall(name, lasted, *status_);
+        const std::string cure =
+            whose ? "give it " + std::string(channels_[*whose].cure_of_slowness()) : "let it return sooner";
+        report_upcall(name, cure, lasted, *status_);
       }};
   heartbeats_.emplace(config_->suspect_after(), group::handler_stuck_after(*config_), std::move(duties), environment_.clock);
   attached_.tables.begin(self(), everybody.table_bytes);

@@ -116,6 +116,7 @@ void Observers::accept_callers() {
       spare_ = FileDescriptor(::fcntl(event_.get(), F_DUPFD_CLOEXEC, 0));
     }
     if (!socket) return;
+    socket.keep_from_children();
     if (!fabric::is_own_or_root(socket.get())) continue;
     Caller& caller = callers_.emplace_back(Caller{std::move(socket)});
     const std::size_t free = descriptors_free().value_or(descriptors_kept + 1);

@@ -99,6 +99,7 @@ void RosterService::accept_callers() {
       if (errno == EMFILE || errno == ENFILE) callers_.clear();
       return;
     }
+    socket.keep_from_children();
     if (!fabric::is_own_or_root(socket.get())) continue;
     if (callers_.size() == callers_max) callers_.pop_front();
     callers_.push_back(std::move(socket));

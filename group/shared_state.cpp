@@ -2,7 +2,10 @@
 #include <spindrift/group/shared_state.hpp>
 
 #include <chrono>
+#include <exception>
 #include <utility>
+
+#include <spindrift/core/log.hpp>
 
 namespace spindrift::group {
 
@@ -85,6 +88,12 @@ std::string SharedState::blocked(SubgroupId id) const {
   return {};
 }
 
+void SharedState::check_process() const {
+  if (is_of_this_process()) return;
+  throw Exception(Error(ErrorKind::bad_argument, own_name() + " is its parent's: a process that was forked is no member")
+                      .fix("make a group of its own in the child, or let it execute another program"));
+}
+
 void SharedState::check_open_unlocked() const {
   if (failure_) throw Exception(*failure_);
   if (!open()) {
@@ -112,7 +121,18 @@ void SharedState::check_may_send(SubgroupId id) const {
                       .fix("add it to the subgroup's members in the layout, or ask one of them: query_at, send_private"));
 }
 
+void SharedState::call(const FailureHandler& handler, const Error& failure) const {
+  try {
+    handler(failure);
+  } catch (const std::exception& thrown) {
+    log::error(log::Room::group, "on_failure threw", {{"node", self_}, {"reason", thrown.what()}});
+  } catch (...) {
+    log::error(log::Room::group, "on_failure threw", {{"node", self_}, {"reason", "what is no std::exception"}});
+  }
+}
+
 void SharedState::set_failure_handler(FailureHandler handler) {
+  if (!handler) throw Exception(Error(ErrorKind::bad_argument, "on_failure needs a handler").fix("give it a function"));
   std::unique_lock lock(mutex_);
   if (!failure_) {
     failure_handler_ = std::move(handler);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/forks.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/member.hpp>
@@ -51,8 +52,15 @@ class SharedState {
   void check_open() const;
   /// Throws if waiting for space in this subgroup would be in vain.
   void check_may_send(SubgroupId id) const;
+  /// Calls it. What it throws is logged: the member has ended already.
+  void call(const FailureHandler& handler, const Error& failure) const;
   /// `handler` is called here and now if the failure has come already.
   void set_failure_handler(FailureHandler handler);
+
+  /// False: a child that the member's process has forked, which has nothing of the group.
+  [[nodiscard]] bool is_of_this_process() const noexcept { return generation_ == process_generation(); }
+  /// Throws bad_argument in such a child.
+  void check_process() const;
 
   [[nodiscard]] std::string own_name() const { return "node " + std::to_string(self_.value()); }
 
@@ -60,6 +68,7 @@ class SharedState {
   void check_open_unlocked() const;
 
   const NodeId self_;
+  const std::uint32_t generation_ = process_generation();
   std::atomic<bool> open_{false};
   std::atomic<bool> loading_{false};  // written behind the mutex
   mutable std::mutex mutex_;

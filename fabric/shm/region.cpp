@@ -45,6 +45,7 @@ Result<Mapping> Mapping::of(int descriptor, std::size_t bytes, bool writable) {
     return system_error("map " + std::to_string(bytes) + " bytes of shared memory", errno)
         .fix("free memory, or raise the address space limit (ulimit -v)");
   }
+  ::madvise(at, bytes, MADV_DONTFORK);  // a child would write into what others read of its parent
   // A wish: the host's settings may refuse it, and a page that is short of memory is a small one then.
   if (bytes >= huge_page_bytes) ::madvise(at, bytes, MADV_HUGEPAGE);
   return Mapping({static_cast<std::byte*>(at), bytes});

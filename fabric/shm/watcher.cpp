@@ -102,6 +102,7 @@ void Watcher::on_callers() {
       spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
       return;
     }
+    socket.keep_from_children();
     if (const auto pid = trusted_process(socket.get()))
       handshake_.on_caller(std::move(socket), *pid);
     else

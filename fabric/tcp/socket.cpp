@@ -62,6 +62,7 @@ void fit_to_distance(const FileDescriptor& socket) noexcept {
 Result<FileDescriptor> listen_at(const connected::SocketAddress& at) {
   FileDescriptor socket(::socket(at.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return system_error("socket", errno);
+  socket.keep_from_children();
   set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   const auto refused = [](const char* what, int error) {
     return Error(ErrorKind::resource, "cannot listen at this node's address")
@@ -76,6 +77,7 @@ Result<FileDescriptor> listen_at(const connected::SocketAddress& at) {
 Result<FileDescriptor> begin_connecting(const connected::SocketAddress& to, const SocketPatience& patience) {
   FileDescriptor socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return system_error("socket", errno);
+  socket.keep_from_children();
   prepare(socket, patience);
   if (::connect(socket.get(), general(to), to.bytes) == 0 || errno == EINPROGRESS) return socket;
   return system_error("connect", errno);
@@ -87,6 +89,7 @@ Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::So
   FileDescriptor socket(
       ::accept4(listener.get(), reinterpret_cast<sockaddr*>(&from.storage), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (socket) {
+    socket.keep_from_children();
     prepare(socket, patience);
     fit_to_distance(socket);
     return socket;
