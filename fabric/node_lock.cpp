@@ -105,6 +105,11 @@ Result<std::optional<NodeLock>> NodeLock::try_take(int directory, const std::str
   while (true) {
     FileDescriptor file = open_lock(directory, name);
     if (!file) return system_error("open", errno);
+    struct stat about {};
+    if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
+      return Error(ErrorKind::resource, name + " is there and no regular file, so it cannot be this node's lock")
+          .fix("remove it: whoever starts makes its own");
+    }
     if (!lock_file(file.get(), F_SETLK)) {
       if (errno == EACCES || errno == EAGAIN) return std::optional<NodeLock>();
       return system_error("lock", errno);

@@ -12,6 +12,7 @@
 #include <spindrift/core/runtime_path.hpp>
 
 #include "commands.hpp"
+#include "escaped.hpp"
 #include "exit_code.hpp"
 #include "group_option.hpp"
 #include "json_output.hpp"
@@ -146,7 +147,7 @@ int print_counters(const CountersOptions& options) {
   bool whole = true;
   for (const auto* problems : {&counters.problems, &selection.report.problems}) {
     for (const Error& problem : *problems) {
-      if (!json) fmt::print(stderr, "spindrift: {}\n", problem.to_string());
+      if (!json) fmt::print(stderr, "spindrift: {}\n", harmless(problem.to_string()));
     }
     whole = whole && problems->empty();
   }

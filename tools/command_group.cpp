@@ -11,6 +11,7 @@
 #include "command_forget.hpp"
 #include "command_roster.hpp"
 #include "commands.hpp"
+#include "escaped.hpp"
 #include "exit_code.hpp"
 #include "group_option.hpp"
 #include "group_report.hpp"
@@ -41,7 +42,7 @@ int code_of(const GroupReport& report) {
 }
 
 int finish(const GroupReport& report) {
-  for (const Error& problem : report.problems) fmt::print(stderr, "spindrift: {}\n", problem.to_string());
+  for (const Error& problem : report.problems) fmt::print(stderr, "spindrift: {}\n", harmless(problem.to_string()));
   return code_of(report);
 }
 

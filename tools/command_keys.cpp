@@ -193,10 +193,16 @@ Json json_of(const IssuedCertificate& certificate, const std::optional<Error>& p
           {"state", state_of(certificate, problem)}};
 }
 
-/// The certificates of a directory that can be shown, and the problem with the rest.
+/// A certificate, and what is wrong with the bundle that has it.
+struct BundledCertificate {
+  IssuedCertificate issued;
+  std::optional<Error> problem;
+};
+
+/// The certificates of a directory that can be shown, and the first problem with any, or with the rest.
 struct Shown {
   std::string group;
-  std::vector<IssuedCertificate> certificates;
+  std::vector<BundledCertificate> certificates;
   std::optional<Error> problem;
 };
 
@@ -204,9 +210,22 @@ Shown shown_of_bundle(const std::string& directory) {
   const Bundle bundle = value_or_throw(read_bundle(directory));
   const Identity identity = value_or_throw(identity_in(bundle));
   const Validity validity = value_or_throw(validity_of(bundle.certificate()));
-  Shown shown{identity.group, {{identity, serial_of(bundle.certificate()), validity, revoked_since(bundle)}}, std::nullopt};
-  if (auto good = check_bundle(bundle, identity, now()); !good) shown.problem = std::move(good).error();
-  return shown;
+  IssuedCertificate issued{identity, serial_of(bundle.certificate()), validity, revoked_since(bundle)};
+  std::optional<Error> problem;
+  if (auto good = check_bundle(bundle, identity, now()); !good) problem = std::move(good).error();
+  return {identity.group, {{std::move(issued), problem}}, problem};
+}
+
+/// The problem with the bundle that lies beside the authority, if it is the one with that certificate or cannot be read.
+std::optional<Error> problem_beside(const std::string& directory, const IssuedCertificate& issued) {
+  const std::string place = directory + "/" + bundle_name(issued.identity);
+  if (issued.revoked || now() > issued.validity.until || !std::filesystem::exists(place + "/" + certificate_file))
+    return std::nullopt;
+  const auto bundle = read_bundle(place);
+  if (!bundle) return bundle.error();
+  if (serial_of(bundle.value().certificate()) != issued.serial) return std::nullopt;
+  auto good = check_bundle(bundle.value(), issued.identity, now());
+  return good ? std::nullopt : std::optional(std::move(good).error());
 }
 
 /// A group's name, or a directory: of its keys, of one bundle, or the authority's own.
@@ -227,7 +246,14 @@ Shown shown_of(const KeysOptions& options) {
     directory = path.parent_path().string();
   AuthorityIndex index = value_or_throw(read_index(directory));
   if (named) require_group(options, index.group);
-  return {index.group, std::move(index.issued), std::nullopt};
+  Shown shown{index.group, {}, std::nullopt};
+  if (auto good = check_authority_key(directory); !good) shown.problem = std::move(good).error();
+  for (IssuedCertificate& issued : index.issued) {
+    std::optional<Error> problem = problem_beside(directory, issued);
+    if (!shown.problem) shown.problem = problem;
+    shown.certificates.push_back({std::move(issued), std::move(problem)});
+  }
+  return shown;
 }
 
 int show_keys(const KeysOptions& options) {
@@ -235,8 +261,8 @@ int show_keys(const KeysOptions& options) {
   if (options.json) {
     constexpr int version = 1;
     Json certificates = Json::array();
-    for (const IssuedCertificate& certificate : shown.certificates)
-      certificates.push_back(json_of(certificate, shown.problem));
+    for (const BundledCertificate& certificate : shown.certificates)
+      certificates.push_back(json_of(certificate.issued, certificate.problem));
     print_document(versioned(version, {{"group", shown.group},
                                        {"certificates", certificates},
                                        {"problem", shown.problem ? tools::json_of(*shown.problem) : Json()}}));
@@ -244,9 +270,9 @@ int show_keys(const KeysOptions& options) {
     using enum TextTable::Align;
     TextTable table({left, left, left, left, left});
     table.add({"identity", "serial number", "from", "until", "state"});
-    for (const IssuedCertificate& certificate : shown.certificates) {
-      table.add({certificate.identity.uri(), certificate.serial, time_text(certificate.validity.from),
-                 time_text(certificate.validity.until), state_of(certificate, shown.problem)});
+    for (const auto& [issued, problem] : shown.certificates) {
+      table.add({issued.identity.uri(), issued.serial, time_text(issued.validity.from), time_text(issued.validity.until),
+                 state_of(issued, problem)});
     }
     table.print();
   }

@@ -217,7 +217,9 @@ class MetricsServer::Serving final : httplib::Server {
     try {
       BoundedStream stream(socket, ending_.get());
       bool closed = false;
-      const bool served = process_request(stream, true, closed, nullptr);
+      // Parts of a page that are asked for again and again would make a short request a long answer.
+      const auto whole = [](httplib::Request& request) { request.ranges.clear(); };
+      const bool served = process_request(stream, true, closed, whole);
       ::shutdown(socket, SHUT_RDWR);
       return served;
     } catch (...) {  // what a stranger sends ends its connection and nothing else

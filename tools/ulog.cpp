@@ -25,6 +25,7 @@ static_assert(std::endian::native == std::endian::little, "ULog is read in place
 constexpr std::array<unsigned char, 7> magic{'U', 'L', 'o', 'g', 0x01, 0x12, 0x35};
 constexpr std::array<unsigned char, 8> sync_magic{0x2f, 0x73, 0x13, 0x20, 0x25, 0x0c, 0xbb, 0x12};
 constexpr std::size_t header_bytes = 16;
+constexpr std::uint64_t file_bytes_max = std::uint64_t{2} << 30;
 constexpr std::size_t message_header_bytes = 3;
 constexpr std::size_t flag_bits_bytes = 40;
 constexpr unsigned char flag_data_appended = 0x01;  // the one incompatible flag that this reader knows
@@ -249,16 +250,12 @@ Result<Recording> Recording::parse(std::vector<std::byte> bytes, std::string nam
   return recording;
 }
 
-Result<Recording> Recording::read(const std::string& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return system_error("open " + path, errno).fix("name a readable ULog file");
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return system_error("stat " + path, errno);
-  if (!S_ISREG(status.st_mode)) {
-    return bad("not a regular file; every member reads the recording by itself").at(path).fix("name a file on disk");
-  }
-  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-  std::size_t filled = 0;
+namespace {
+
+/// Appends the next bytes of the file, at most so many; fewer: it ends there.
+Result<void> append(std::vector<std::byte>& bytes, const FileDescriptor& file, std::size_t most, const std::string& path) {
+  std::size_t filled = bytes.size();
+  bytes.resize(filled + most);
   while (filled < bytes.size()) {
     const auto count = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
     if (count < 0 && errno == EINTR) continue;
@@ -267,6 +264,33 @@ Result<Recording> Recording::read(const std::string& path) {
     filled += static_cast<std::size_t>(count);
   }
   bytes.resize(filled);
+  return {};
+}
+
+}  // namespace
+
+// Its beginning first: a file that is none is not read into memory.
+Result<Recording> Recording::read(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return system_error("open " + path, errno).fix("name a readable ULog file");
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return system_error("stat " + path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    return bad("not a regular file; every member reads the recording by itself").at(path).fix("name a file on disk");
+  }
+  std::vector<std::byte> bytes;
+  SPINDRIFT_TRY(append(bytes, file, std::min<std::size_t>(header_bytes, static_cast<std::size_t>(status.st_size)), path));
+  {
+    Recording beginning(bytes, path);
+    SPINDRIFT_TRY(Parser(beginning).header());
+  }
+  if (static_cast<std::uint64_t>(status.st_size) > file_bytes_max) {
+    return bad("it has " + std::to_string(status.st_size) + " bytes, more than the " + std::to_string(file_bytes_max) +
+               " of a recording that is read")
+        .at(path)
+        .fix("cut the recording into shorter ones");
+  }
+  SPINDRIFT_TRY(append(bytes, file, static_cast<std::size_t>(status.st_size) - bytes.size(), path));
   return parse(std::move(bytes), path);
 }
 

@@ -118,6 +118,12 @@ Result<AuthorityIndex> read_index(const std::string& group_directory) {
   return index_in(files);
 }
 
+Result<void> check_authority_key(const std::string& group_directory) {
+  SPINDRIFT_TRY_ASSIGN(const KeyDirectory files, KeyDirectory::open(authority_path(group_directory)));
+  if (files.stamp(authority_key_file)) SPINDRIFT_TRY(pair_in(files));
+  return {};
+}
+
 Result<Authority> Authority::create(const std::string& group_directory, std::string_view group, const Validity& validity) {
   SPINDRIFT_TRY(Identity::of_member(group, NodeId(0)));  // whether that can be a group's name
   SPINDRIFT_TRY(make_directory(authority_path(group_directory)));

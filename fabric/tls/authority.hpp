@@ -32,6 +32,9 @@ inline constexpr std::string_view authority_directory = "authority";
 [[nodiscard]] std::string bundle_name(const Identity& identity);
 /// Reads which certificates an authority has issued, without its key. Errors: bad_config, bad_input, resource.
 [[nodiscard]] Result<AuthorityIndex> read_index(const std::string& group_directory);
+/// Whether the authority's key, if it lies there, is the one of its certificate, and nobody else may have read it. Errors:
+/// bad_config, bad_input, resource.
+[[nodiscard]] Result<void> check_authority_key(const std::string& group_directory);
 
 /// Open, it holds a lock: there is one at a time for a group's directory. Move-only. Not thread-safe. Whatever it writes is
 /// on disk when a function returns; a failure leaves no certificate that the index does not know.

@@ -1,6 +1,8 @@
 // `spindrift keys`, as those run it who make a group's keys.
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -101,6 +103,31 @@ TEST_CASE_METHOD(KeysFixture, "a key of each role is made, and shown with it") {
     CHECK(certificate["identity"] == identity);
     CHECK(certificate["role"] == role);
   }
+}
+
+TEST_CASE_METHOD(KeysFixture, "a bundle beside the authority that does not fit is shown as that, the others as they are") {
+  namespace files = std::filesystem;
+  REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0,1"}).code == 0);
+  files::remove(keys + "/0/node.key");
+  files::copy_file(keys + "/1/node.key", keys + "/0/node.key");
+  const CommandResult result = spindrift_keys({"show", keys});
+  CHECK(result.code == number(ExitCode::usage));
+  CHECK_THAT(result.output, Contains("unfit") && Contains("valid, 365 days left"));
+  CHECK_THAT(result.errors, Contains(keys + "/0/node.key"));
+  const json all = shown(keys)["certificates"];
+  CHECK(all[0]["state"] == "unfit");
+  CHECK(all[1]["state"] == "valid, 365 days left");
+  files::remove_all(keys + "/0");  // it is on another host, as it should be
+  CHECK(spindrift_keys({"show", keys}).code == 0);
+}
+
+TEST_CASE_METHOD(KeysFixture, "an authority's key that others may read is told of where keys are shown") {
+  REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0"}).code == 0);
+  REQUIRE(::chmod((keys + "/authority/authority.key").c_str(), 0644) == 0);
+  const CommandResult result = spindrift_keys({"show", keys});
+  CHECK(result.code == number(ExitCode::usage));
+  CHECK_THAT(result.output, Contains("valid, 365 days left"));
+  CHECK_THAT(result.errors, Contains("authority.key") && Contains("others may have read the private key"));
 }
 
 TEST_CASE_METHOD(KeysFixture, "a bundle that peers would refuse is shown with the reason, and a code") {

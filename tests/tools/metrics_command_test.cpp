@@ -128,6 +128,14 @@ TEST_CASE_METHOD(MetricsFixture, "requests that are none are answered or hung up
   CHECK(threads_of_server() <= 6);
 }
 
+TEST_CASE_METHOD(MetricsFixture, "who asks for parts of the page, and be it a thousand times, gets it once") {
+  std::string ranges;
+  for (int i = 0; i < 1000; ++i) ranges += i == 0 ? "0-" : ",0-";
+  const std::string page = ask("GET /metrics HTTP/1.1\r\nHost: here\r\nRange: bytes=" + ranges + "\r\n\r\n");
+  CHECK_THAT(page, StartsWith("HTTP/1.1 200 OK\r\n"));
+  CHECK(page.size() < 2 * scrape().size());
+}
+
 TEST_CASE_METHOD(MetricsFixture, "connections that say nothing, or little, are bounded and hold up no scrape") {
   std::vector<std::unique_ptr<Client>> idle;
   for (int i = 0; i < 300; ++i) {

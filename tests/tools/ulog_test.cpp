@@ -1,7 +1,14 @@
 // The ULog reader on right, damaged and hostile files.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include <catch2/catch.hpp>
+
+#include <spindrift/core/file_descriptor.hpp>
 
 #include "ulog.hpp"
 #include "ulog_builder.hpp"
@@ -92,6 +99,24 @@ TEST_CASE("a file that is no ULog file is refused") {
   UlogBuilder newer;
   newer.bytes()[7] = std::byte{2};
   CHECK_THAT(Recording::parse(std::move(newer.bytes()), "x").error().message(), Contains("version 2"));
+}
+
+TEST_CASE("a large file that is no recording is not read into memory, nor one of more than two GiB that begins as one") {
+  std::string path = (std::filesystem::temp_directory_path() / "spindrift-ulog-XXXXXX").string();
+  const FileDescriptor file(::mkstemp(path.data()));
+  const auto resident_kib = [] {
+    rusage used{};
+    REQUIRE(::getrusage(RUSAGE_SELF, &used) == 0);
+    return used.ru_maxrss;
+  };
+  const auto before = resident_kib();
+  REQUIRE(::ftruncate(file.get(), off_t{1} << 30) == 0);
+  CHECK_THAT(Recording::read(path).error().to_string(), Contains("magic"));
+  REQUIRE(::pwrite(file.get(), UlogBuilder().bytes().data(), 16, 0) == 16);
+  REQUIRE(::ftruncate(file.get(), off_t{3} << 30) == 0);
+  CHECK_THAT(Recording::read(path).error().to_string(), Contains("3221225472 bytes") && Contains("fix:"));
+  CHECK(resident_kib() - before < 100 * 1024);
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("a header alone is a recording without samples") {
