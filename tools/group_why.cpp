@@ -230,8 +230,26 @@ Explanation own_words(const char* kind, NodeId node, const std::string& reason, 
   return {{{"kind", kind}, {"node", node}, {"reason", reason}}, std::move(text)};
 }
 
-Explanation explain_loss(NodeId node, const std::string& reason) {
-  return own_words("stranded", node, reason, fmt::format("node {} waits: {}", node, reason));
+/// Those of its view that have ended on this host, as which they were in it: a revival without them needs no --force.
+std::vector<NodeId> ended_beside(const MemberStatus& status, const GroupReport& report) {
+  std::vector<NodeId> ended;
+  for (const MemberStatus::MemberEntry& member : status.members) {
+    const auto is_over = [&](const NodeReport& each) {
+      return each.status.node == member.node && each.status.incarnation == member.incarnation &&
+             (each.condition == NodeReport::Condition::died || each.condition == NodeReport::Condition::ended);
+    };
+    if (std::ranges::any_of(report.nodes, is_over)) ended.push_back(member.node);
+  }
+  return ended;
+}
+
+Explanation explain_loss(const MemberStatus& status, const GroupReport& report) {
+  std::string reason = status.waits.majority;
+  if (const auto ended = ended_beside(status, report); !ended.empty()) {
+    const char* const have = ended.size() == 1 ? "has" : "have";
+    reason += fmt::format("; of its view node {} {} ended, as this host shows", listed(ended), have);
+  }
+  return own_words("stranded", status.node, reason, fmt::format("node {} waits: {}", status.node, reason));
 }
 
 Explanation explain_leave(NodeId node, const std::string& reason) {
@@ -307,7 +325,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report, const GroupC
     const MemberStatus& status = node.status;
     const MemberStatus::OfRoster& roster = status.roster;
     if (!status.waits.group.empty()) explanations.push_back(explain_looking(node, report));
-    if (!status.waits.majority.empty()) explanations.push_back(explain_loss(status.node, status.waits.majority));
+    if (!status.waits.majority.empty()) explanations.push_back(explain_loss(status, report));
     if (!status.waits.leave.empty()) explanations.push_back(explain_leave(status.node, status.waits.leave));
     if (!status.waits.handler.empty()) explanations.push_back(explain_handler(status.node, status.waits.handler));
     if (!status.waits.sends.empty()) explanations.push_back(explain_sends(status.node, status.waits.sends));
