@@ -158,9 +158,9 @@ class Fabric {
     return 0;
   }
 
-  /// The kernel says that the thread which polls at the peer is there, and waits for a CPU or a disk at this moment: so its
-  /// silence is its machine's, and says nothing of itself. False where nothing is known, as of other hosts. Takes some
-  /// system calls.
+  /// The kernel says that the thread which polls at the peer is there, and waits for a CPU or a disk at this moment, or that
+  /// the one does by which this process hears it: so its silence is its machine's, and says nothing of itself. False where
+  /// nothing is known, as of other hosts. Takes some system calls.
   [[nodiscard]] virtual bool starved(PeerId peer) {
     static_cast<void>(peer);
     return false;

@@ -151,6 +151,10 @@ class Bell {
   void said() noexcept { std::atomic_ref(page()->unsaid).fetch_sub(1, std::memory_order_seq_cst); }
 
   [[nodiscard]] std::uint32_t* life_word() noexcept { return &page()->life; }
+  /// The thread of this process that holds its life; 0: none does yet.
+  [[nodiscard]] std::uint32_t watcher() const noexcept {
+    return std::atomic_ref(page()->life).load(std::memory_order_seq_cst) & FUTEX_TID_MASK;
+  }
 
  private:
   Bell(OwnSegment segment, OwnSegment doorbell) noexcept : segment_(std::move(segment)), doorbell_(std::move(doorbell)) {}

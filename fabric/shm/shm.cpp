@@ -259,11 +259,13 @@ std::size_t ShmFabric::poll(std::span<Event> events) {
   return count;
 }
 
+// This process's own watcher may be the one that waits, with what the peer has said long ago.
 bool ShmFabric::starved(PeerId peer) {
   const Peer* const of = find(peer);
   const auto process = watcher_.links()->process_of(peer);
   if (of == nullptr || !process) return false;
-  return waits_for_machine(*process, of->bell->poller()) || waits_for_machine(*process, of->bell->watcher());
+  return waits_for_machine(*process, of->bell->poller()) || waits_for_machine(*process, of->bell->watcher()) ||
+         waits_for_machine(::getpid(), bell_.watcher());
 }
 
 // A node that looks for a group beside many others is linked with most of them already.

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/fabric/rendezvous.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;
@@ -137,6 +138,25 @@ TEST_CASE("a peer is starved while its poller waits for a CPU or has one, and no
   child.kill(SIGKILL);
   await(a, Event::Kind::lost);
   CHECK_FALSE(a.fabric->starved(peer));
+}
+
+TEST_CASE("a peer is not to blame for its silence while the thread that would hear it has no end of other work") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  Endpoint b(4, make_shm_or_throw(NodeId(4), directory.path()));
+  value_or_throw(b.fabric->connect({NodeId(1), ""}));
+  const PeerId quiet = await(a, Event::Kind::connected).peer;
+  while (a.fabric->starved(quiet)) std::this_thread::yield();  // both are asleep before long
+  std::atomic<bool> calls{true};
+  std::thread stranger([&] {
+    const auto group = value_or_throw(Rendezvous::open(directory.path(), "group"));
+    while (calls) static_cast<void>(group.call(NodeId(1)));
+  });
+  const auto deadline = now() + std::chrono::seconds(20);
+  while (!a.fabric->starved(quiet) && now() < deadline) std::this_thread::yield();
+  CHECK(now() < deadline);
+  calls = false;
+  stranger.join();
 }
 
 TEST_CASE("what a process sent before its death comes before the news of it, and what it exposed can still be read") {
