@@ -11,6 +11,7 @@ std::string public_name_of(const RosterCall& call) {
   if (call.revive) return "revive";
   const bool one = call.changes.size() == 1;
   if (one && call.changes.front().kind == RosterChange::Kind::create) return "create_subgroup";
+  if (one && call.changes.front().kind == RosterChange::Kind::change) return "change_subgroup";
   if (one && call.changes.front().kind == RosterChange::Kind::drop) return "drop_subgroup";
   return "change_roster";
 }

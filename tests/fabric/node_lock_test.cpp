@@ -113,6 +113,15 @@ TEST_CASE("a forked child that ends takes nothing of its parent's away") {
   CHECK(pipe.hear() == 0);
 }
 
+TEST_CASE("what lies where a lock belongs and is no regular file is told of by its name") {
+  const TemporaryDirectory directory;
+  const FileDescriptor open = open_directory(directory);
+  REQUIRE(::mkfifo((directory.path() + "/2.lock").c_str(), 0600) == 0);
+  const auto lock = NodeLock::try_take(open.get(), "2.lock");
+  REQUIRE_FALSE(lock.ok());
+  CHECK(lock.error().message().find("2.lock is there and no regular file") == 0);
+}
+
 TEST_CASE("of two processes that race for one node exactly one gets it") {
   const TemporaryDirectory directory;
   for (int round = 0; round < 200; ++round) {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <functional>
+#include <future>
 #include <iterator>
 
 #include <spindrift/group/status.hpp>
@@ -121,6 +122,40 @@ TEST_CASE("a handler that throws ends its member, with its words everywhere") {
   const Error elsewhere = error_of([&] { groups[1]->wait(); });
   CHECK(elsewhere.kind() == ErrorKind::no_majority);
   CHECK_THAT(elsewhere.to_string(), Contains("node 0") && Contains("out of luck"));
+}
+
+TEST_CASE("what on_failure throws is logged and ends nothing more, and it needs a function") {
+  GroupFixture fixture;
+  std::atomic<bool> told = false;
+  {
+    Group group(fixture.config(0, 1));
+    CHECK(error_of([&] { group.on_failure({}); }).kind() == ErrorKind::bad_argument);
+    group.on_failure([&](const Error&) {
+      told = true;
+      throw std::runtime_error("of its own");
+    });
+    group.subgroup("ticks").on_delivery([](auto) {});
+    group.subgroup("orders").on_delivery([](auto) { throw std::runtime_error("the first"); });
+    group.subgroup("orders").send("x");
+    const Error error = error_of([&] { group.wait(); });
+    CHECK(error.kind() == ErrorKind::handler_failed);
+    CHECK_THAT(error.message(), Contains("the first"));
+  }
+  CHECK(told);
+}
+
+TEST_CASE("what a handler cannot ask for is refused by the name of the call") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1));
+  std::promise<Error> told;
+  group.subgroup("ticks").on_delivery([](auto) {});
+  group.subgroup("orders").on_delivery([&](auto) {
+    told.set_value(error_of([&] { static_cast<void>(group.create_subgroup({.name = "news"})); }));
+  });
+  group.subgroup("orders").send("x");
+  const Error refused = told.get_future().get();
+  CHECK(refused.kind() == ErrorKind::bad_argument);
+  CHECK_THAT(refused.message(), Contains("create_subgroup was called from a handler"));
 }
 
 TEST_CASE("leave and wait from a handler are refused instead of waiting for themselves") {

@@ -194,6 +194,21 @@ TEST_CASE("a group is loaded when its application has the state of every subgrou
   for (Group* const each : {&two, &all.zero->group(), &all.one->group()}) each->leave();
 }
 
+TEST_CASE("a member that has no way to load a subgroup's state ends with that, and the others go on") {
+  GroupFixture fixture;
+  Founders all(fixture);
+  Group two(fixture.config(2, 4, extra));
+  two.subgroup("ticks").on_delivery([](auto) {});
+  two.subgroup("orders").on_delivery([](auto) {});
+  const auto why = thrown_by([&] { two.wait(); });
+  REQUIRE(why);
+  CHECK(why->kind() == ErrorKind::unsupported);
+  CHECK_THAT(why->message(), Catch::Contains("subgroup orders has a state with the others"));
+  all.zero->send("c");
+  for (Keeper* each : {all.zero.get(), all.one.get()}) each->await_lines("abc");
+  for (Keeper* each : {all.zero.get(), all.one.get()}) each->group().leave();
+}
+
 TEST_CASE("a save that takes long holds up its subgroup at its member alone, and views go on: all get one state") {
   GroupFixture fixture(GENERATE("shm", "tcp"));
   Founders all(fixture);

@@ -1,5 +1,6 @@
 // The command line: help, exit codes, configurations. No groups here.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -266,6 +267,23 @@ TEST_CASE("no name that a user gives commands the terminal by a message") {
     const CommandResult result = run(words);
     CHECK(result.code != 0);
     CHECK_THAT(result.errors, Contains("a\\x1b[31m") && !Contains("\x1b"));
+  }
+}
+
+TEST_CASE("the name of a file in a group's directory gives the terminal no command") {
+  const Directory directory;
+  const std::string place = directory.path() + "/g";
+  std::filesystem::create_directories(place + "/status");
+  std::filesystem::permissions(place, std::filesystem::perms::owner_all);
+  std::ofstream(place + "/status/\x1b[31mX.status") << "x";
+  std::ofstream(place + "/\x1b[31mX.counters") << "x";
+  const std::vector<std::vector<std::string>> lines{
+      {"group", "status"}, {"group", "why"}, {"counters"}, {"counters", "--format", "prometheus"}};
+  for (std::vector<std::string> words : lines) {
+    words.insert(words.end(), {"--group-dir", place});
+    const CommandResult result = run(words);
+    CHECK_THAT(result.errors, Contains("\\x1b[31mX") && !Contains("\x1b"));
+    CHECK_THAT(result.output, !Contains("\x1b"));
   }
 }
 
