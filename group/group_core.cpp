@@ -146,6 +146,7 @@ void GroupCore::poll() {
     } catch (const std::bad_alloc&) {
       spare.reset();
       member_->stop(out_of_memory());
+      published_ = MemberState::idle;  // not all were told
       publish_state();
     }
     over = abort_.load(std::memory_order_seq_cst) || is_over(published_);

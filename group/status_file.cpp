@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +20,15 @@ std::chrono::nanoseconds time_of_this_thread() noexcept {
   timespec time{};
   CHECK(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0);
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+/// Memory that runs out is an error like a full disk: it may come back.
+Result<void> write_with_memory(const std::string& path, const MemberStatus& status) {
+  try {
+    return write_status_unless_over(path, status);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
 }
 
 }  // namespace
@@ -61,7 +71,7 @@ bool StatusFile::write_waiting() {
     status = std::exchange(waiting_, std::nullopt);
   }
   if (!status) return true;
-  const auto written = write_status_unless_over(path_, *status);
+  const auto written = write_with_memory(path_, *status);
   if (!written) {
     const std::lock_guard lock(mutex_);
     if (!waiting_) waiting_ = std::move(status);
