@@ -144,6 +144,8 @@ TEST_CASE("of accusations that nothing came of all accusers go at once, and none
   leader.accuses(4, 0b01000);
   leader.step_wedged();
   CHECK(leader.change.suspected().empty());
+  (void)leader.change.step({}, true, {{}, false, {{}, 2}});  // one has come since
+  CHECK(leader.change.suspected().empty());
   leader.step({}, false, true);
   CHECK(leader.change.suspected() == RankSet(0b00010 | 0b00100 | 0b10000, 0));
 }
