@@ -12,7 +12,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "members_awaited.hpp"

@@ -44,6 +44,21 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 Error bad(std::string message) { return {ErrorKind::bad_input, std::move(message)}; }
 
+/// Appends the next bytes of the file, at most so many; fewer: it ends there.
+Result<void> append(std::vector<std::byte>& bytes, const FileDescriptor& file, std::size_t most, const std::string& path) {
+  std::size_t filled = bytes.size();
+  bytes.resize(filled + most);
+  while (filled < bytes.size()) {
+    const auto count = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("read " + path, errno);
+    if (count == 0) break;  // it became shorter meanwhile; the parser sees where it ends
+    filled += static_cast<std::size_t>(count);
+  }
+  bytes.resize(filled);
+  return {};
+}
+
 }  // namespace
 
 /// One pass over a recording's bytes.
@@ -249,25 +264,6 @@ Result<Recording> Recording::parse(std::vector<std::byte> bytes, std::string nam
   parser.messages();
   return recording;
 }
-
-namespace {
-
-/// Appends the next bytes of the file, at most so many; fewer: it ends there.
-Result<void> append(std::vector<std::byte>& bytes, const FileDescriptor& file, std::size_t most, const std::string& path) {
-  std::size_t filled = bytes.size();
-  bytes.resize(filled + most);
-  while (filled < bytes.size()) {
-    const auto count = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error("read " + path, errno);
-    if (count == 0) break;  // it became shorter meanwhile; the parser sees where it ends
-    filled += static_cast<std::size_t>(count);
-  }
-  bytes.resize(filled);
-  return {};
-}
-
-}  // namespace
 
 // Its beginning first: a file that is none is not read into memory.
 Result<Recording> Recording::read(const std::string& path) {
