@@ -238,6 +238,7 @@ bool Member::look(Time now) {
     if (!silent.contains(Rank(i))) continue;
     const auto link = links_.peers().connection_of(present.view().members[i]);
     if (link && fabric_.starved(link->id) && excused(watch_, Rank(i), *link, now)) continue;
+    if (!watch_.confirm(Rank(i), now)) continue;
     const bool shown = present.table().attached(Rank(i));
     change.suspect(Rank(i), shown ? "it gave no sign of life" : "it did not show its row");
   }

@@ -24,7 +24,8 @@ RankSet SilenceWatch::look(std::span<const std::uint64_t> heartbeats, const Rank
       sign.heartbeat = heartbeats[i];
       sign.heard = now;
       sign.excuses = 0;
-    } else if (now - sign.heard >= patience_) {
+      sign.judged = Judged::not_silent;
+    } else if (now - sign.heard >= patience_ - until_confirmed()) {
       silent.add(Rank(i));
     } else if (now - sign.heard >= patience_ / 2) {
       quiet_.add(Rank(i));
@@ -36,9 +37,18 @@ RankSet SilenceWatch::look(std::span<const std::uint64_t> heartbeats, const Rank
 std::uint32_t SilenceWatch::excuse(Rank rank, Time now) {
   Sign& sign = signs_[rank.value()];
   if (sign.excuses >= 4 * (patience_with_machines - 1)) return 0;
-  sign.heard = now - patience_ + beat_interval();
+  sign.judged = Judged::not_silent;
+  judge_again(sign, now, beat_interval());
   quiet_.add(rank);
   return ++sign.excuses;
+}
+
+bool SilenceWatch::confirm(Rank rank, Time now) {
+  Sign& sign = signs_[rank.value()];
+  if (std::exchange(sign.judged, Judged::silent_once) == Judged::silent_once) return true;
+  judge_again(sign, now, until_confirmed());
+  quiet_.add(rank);
+  return false;
 }
 
 bool SilenceWatch::take_beat(Time now) noexcept {
@@ -49,8 +59,9 @@ bool SilenceWatch::take_beat(Time now) noexcept {
 
 Time SilenceWatch::next_verdict(const RankSet& passed_over) const noexcept {
   Time next = never;
+  const Duration until_judged = patience_ - until_confirmed();
   for (std::uint32_t i = 0; judges() && i < signs_.size(); ++i) {
-    if (Rank(i) != self_ && !passed_over.contains(Rank(i))) next = std::min(next, signs_[i].heard + patience_);
+    if (Rank(i) != self_ && !passed_over.contains(Rank(i))) next = std::min(next, signs_[i].heard + until_judged);
   }
   return next;
 }

@@ -196,10 +196,10 @@ void Fleet::pause(Process& process, Ticks ticks) {
 }
 
 // A process that waits for its machine is silent, and its neighbors see why, if they map each other: of them nobody has a
-// reason to suspect it.
+// reason to suspect it. It has its machine again a while before it comes to its beat.
 void Fleet::starve(Process& process, Ticks ticks) {
   sleep(process, ticks);
-  network_.starve(process.index_, ticks);
+  network_.starve(process.index_, ticks - std::min(ticks, plan_.suspect_after / 32));
   const std::uint32_t host = plan_.nodes[process.node_].host;
   const auto elsewhere = [host](const NodePlan& node) { return node.host != host; };
   const bool for_ever = ticks > (views::SilenceWatch::patience_with_machines - 1) * plan_.suspect_after;

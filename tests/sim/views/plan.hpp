@@ -170,6 +170,8 @@ void draw_tables(std::uint64_t seed, Plan& plan);
 void draw_rosters(std::uint64_t seed, Plan& plan);
 /// Nothing but deaths on one host, in some plans that are fit for it.
 void draw_deaths(std::uint64_t seed, Plan& plan);
+/// In one of twelve the machine is too busy for its members now and then.
+void draw_starving(std::uint64_t seed, Plan& plan);
 /// Nodes that are drained, and perhaps let in again, in some plans.
 void draw_drains(std::uint64_t seed, Plan& plan);
 /// All processes end, and some are started again; or all that founded are removed, and come back out of sight; in some
