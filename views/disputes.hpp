@@ -41,6 +41,11 @@ class Disputes {
   [[nodiscard]] std::optional<Verdict> verdict_of(Rank judge, Rank leader) const {
     return verdict(judge == leader ? std::nullopt : std::optional(leader));
   }
+  /// The one that goes by that verdict.
+  [[nodiscard]] std::optional<Rank> goes_by(Rank judge, Rank leader) const {
+    const auto found = verdict_of(judge, leader);
+    return found ? std::optional(found->goes) : std::nullopt;
+  }
   /// The first who accuses another that does not answer, and that other.
   [[nodiscard]] std::optional<Verdict> unanswered() const;
 

@@ -86,8 +86,7 @@ std::optional<Rank> Epoch::on_concluding(const Join& who, ViewId ended, Subgroup
 AccusationWatch::Finding Epoch::watch_accusations(Time now, Duration patience) {
   if (change_.state() == ViewChange::State::steady) return accusation_watch_.look(0, std::nullopt, now, patience);
   const Disputes open = change_.disputes();
-  const auto verdict = open.verdict_of(self(), change_.leader());
-  return accusation_watch_.look(open.accusations(), verdict ? std::optional(verdict->goes) : std::nullopt, now, patience);
+  return accusation_watch_.look(open.accusations(), open.goes_by(self(), change_.leader()), now, patience);
 }
 
 void Epoch::watch_joins(const std::vector<Candidate>& candidates, Time now) {

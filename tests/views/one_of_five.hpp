@@ -80,8 +80,7 @@ struct OneOfFive : Counts {
   /// The rows have said the same for long.
   [[nodiscard]] AccusationWatch::Finding weighed(bool stale = false) const {
     const Disputes open = change.disputes();
-    const auto verdict = open.verdict_of(table.self(), change.leader());
-    return {verdict ? std::optional(verdict->goes) : std::nullopt, stale ? open.accusations() : 0};
+    return {open.goes_by(table.self(), change.leader()), stale ? open.accusations() : 0};
   }
 
   View view = five_members();

@@ -53,8 +53,8 @@ struct OneOfFew final : Counts {
   }
   ViewChange::State step() {
     for (int i = 0; i < 3; ++i) {
-      const auto verdict = change.disputes().verdict_of(Rank(self), change.leader());
-      (void)change.step({}, true, {{}, false, {verdict ? std::optional(verdict->goes) : std::nullopt, 0}});
+      const auto goes = change.disputes().goes_by(Rank(self), change.leader());
+      (void)change.step({}, true, {{}, false, {goes, 0}});
     }
     return change.state();
   }

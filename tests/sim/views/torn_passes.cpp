@@ -221,8 +221,8 @@ class Ending {
     }
     const State before = reader.change().state();
     const std::uint64_t accepted = reader.word(reader.layout().accepted());
-    const auto verdict = reader.change().disputes().verdict_of(Rank(who), reader.change().leader());
-    const views::AccusationWatch::Finding weighed{verdict ? std::optional(verdict->goes) : std::nullopt, 0};
+    const auto goes = reader.change().disputes().goes_by(Rank(who), reader.change().leader());
+    const views::AccusationWatch::Finding weighed{goes, 0};
     reader.change().step(candidates_, true, {quiet_for(who), false, weighed});
     reader.note_stores();
     const State after = reader.change().state();
