@@ -24,11 +24,12 @@ void Deliveries::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   state_ = State::keeping;
 }
 
-// A backlog that waits since the end of a view takes no more: the rings hold that, and their senders wait.
+// A state takes as long as it takes, and holds up nobody. Else a backlog that waits since the end of a view takes no more:
+// the rings hold that, and their senders wait.
 bool Deliveries::accepts(SubgroupId id) const {
   const KeptDeliveries& backlog = backlogs_[id.value()];
   if (backlog.passes() && upcalls_.accepts(id)) return true;
-  return (backlog.loading() || backlog.settling()) && backlog.has_space();
+  return (backlog.loading() || backlog.settling() || upcalls_.state_at_work(id)) && backlog.has_space();
 }
 
 void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded, std::span<const NodeId> joined) {

@@ -28,7 +28,8 @@ namespace spindrift::views {
 class Deliveries final : public smc::DeliverySink {
  public:
   /// `subgroups`: of the layout. Up to `bytes_max` bytes of each subgroup wait while its state is on its way, and until the
-  /// application has taken that; else nothing but what the end of a view delivers. `upcalls` outlives this object.
+  /// application has taken that, and while its state is at work; else nothing but what the end of a view delivers. `upcalls`
+  /// outlives this object.
   /// `lagging_after`: see LagWatch.
   Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls, Duration lagging_after = {});
 

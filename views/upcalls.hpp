@@ -59,7 +59,7 @@ class Upcalls : public smc::DeliverySink {
     static_cast<void>(reason);
   }
   /// Whether the application still saves or loads this subgroup's state, on a thread of its own. `accepts` is false then;
-  /// but the view may end meanwhile.
+  /// but the group goes on, and the view may end meanwhile.
   [[nodiscard]] virtual bool state_at_work(SubgroupId subgroup) const {
     static_cast<void>(subgroup);
     return false;

@@ -107,7 +107,7 @@ class Config {
   [[nodiscard]] Duration suspect_after() const;
   /// Whether a minority may go on alone.
   [[nodiscard]] bool partitioning_safety_disabled() const;
-  /// Most bytes of messages that a joiner keeps while its state is on the way.
+  /// Most bytes of messages of each subgroup that a member keeps while the state is on its way, or is saved or loaded.
   [[nodiscard]] std::uint64_t state_buffer_bytes() const;
   /// As log::set_levels takes it.
   [[nodiscard]] const std::string& log_level() const;

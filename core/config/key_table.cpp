@@ -184,8 +184,8 @@ constexpr Key table[] = {
      "twice as long at the latest.",
      100, 86'400'000, "milliseconds"},
     {"SPINDRIFT", "state_buffer_size", integer, node, "64 MiB",
-     "Most bytes of messages that this member keeps while the state of a group that it joins is on the way; with more, it "
-     "gives up joining.",
+     "Most bytes of messages of each subgroup that this member keeps while the subgroup's state is on its way to it, or is "
+     "being saved or loaded here. With more, the subgroup's senders wait until that is over.",
      65'536, bytes_max, "bytes"},
     {"SPINDRIFT", "log_level", log_levels, node, "warn",
      "What is logged: a level for every room, then exceptions; example: info,smc=trace. Levels: trace, debug, info, warn, "

@@ -148,5 +148,42 @@ TEST_CASE("behind its state, a newcomer's deliveries are kept until its applicat
   CHECK_FALSE(stage.deliveries.accepts(first));
 }
 
+TEST_CASE("while a state is saved a member takes what comes, up to a bound, and hands it over behind the save") {
+  Stage stage;
+  stage.begin(7, RankSet::first(3));
+  stage.come("a");
+  stage.application.saved = false;
+  CHECK(stage.deliveries.accepts(first));
+  stage.come("b");
+  CHECK(stage.deliveries.accepts(first));
+  CHECK(stage.application.heard[0] == "7a");
+  CHECK_FALSE(stage.deliveries.flush());
+  CHECK(stage.deliveries.handed_over());  // a view may end
+  CHECK_FALSE(stage.deliveries.taken(first));
+  stage.come(std::string(1000, 'c'));
+  CHECK_FALSE(stage.deliveries.accepts(first));
+
+  stage.application.saved = true;
+  CHECK_FALSE(stage.deliveries.accepts(first));  // behind what is kept
+  while (stage.deliveries.flush()) {}
+  CHECK(stage.application.heard[0] == "7ab" + std::string(1000, 'c'));
+  CHECK(stage.deliveries.accepts(first));
+}
+
+TEST_CASE("what comes during a save goes behind that state to a newcomer of the next view") {
+  Stage source;
+  source.begin(7, RankSet::first(3));
+  source.application.saved = false;
+  source.come("xy");
+  source.begin(8, set_of({0, 1}));
+
+  Stage newcomer;
+  newcomer.begin(8, set_of({1, 2}));
+  newcomer.come("z");
+  REQUIRE(newcomer.deliveries.end_loading(first, source.deliveries.kept(first)));
+  while (newcomer.deliveries.flush()) {}
+  CHECK(newcomer.application.heard[0] == "8xy8z");
+}
+
 }  // namespace
 }  // namespace spindrift::views
