@@ -1,10 +1,10 @@
-// A member with a state of any size, for tools/endure: one subgroup has the state, the other one ticks, and how long the
-// ticks stand still says what the state costs those who do not take it.
+// A member with a state of any size, for tools/endure: one subgroup has the state and ticks, the other one ticks only, and how
+// long the ticks stand still says what the state costs those who do not save or load it.
 //
 //   state_member CONFIG ID STATE_BYTES
 //
 // Prints a JSON line for each event (view, saving, saved, loading, loaded, left) and, four times a second, the longest time
-// between two deliveries of ticks since the line before, with the memory that this process has in use. SIGTERM: leaves.
+// between two deliveries of ticks since the line before in either subgroup, with the memory that this process has in use. SIGTERM: leaves.
 // Exit codes: 0 left; 1 anything else.
 #include <sys/resource.h>
 
@@ -61,21 +61,34 @@ std::uint64_t resident_bytes() {
 /// The word at that place of a state; no two places of a state have the same.
 constexpr std::uint64_t word_at(std::uint64_t place) noexcept { return (place + 1) * 0x9e3779b97f4a7c15ULL; }
 
+/// The longest time between two of its calls.
+class LongestGap {
+ public:
+  /// One thread at a time.
+  void note() noexcept {
+    const double now = now_ms();
+    const double before = std::exchange(last_ms_, now);
+    if (before == 0) return;
+    double longest = longest_ms_.load(std::memory_order_relaxed);
+    while (now - before > longest && !longest_ms_.compare_exchange_weak(longest, now - before)) {
+    }
+  }
+  /// Since it was last asked; any thread. In milliseconds.
+  double take() noexcept { return longest_ms_.exchange(0); }
+
+ private:
+  double last_ms_ = 0;
+  std::atomic<double> longest_ms_{0};
+};
+
 class Member {
  public:
   Member(NodeId self, std::uint64_t state_bytes) : self_(self), words_(state_bytes / sizeof(std::uint64_t)) {}
 
   void attend(Subgroup& big, Subgroup& ticks) {
     big.on_state([this](std::ostream& to) { save(to); }, [this](std::istream& from) { load(from); });
-    big.on_delivery([](std::span<const Delivery>) {});
-    ticks.on_delivery([this](std::span<const Delivery>) {
-      const double now = now_ms();
-      const double before = std::exchange(last_ms_, now);
-      if (before == 0) return;
-      double longest = longest_ms_.load(std::memory_order_relaxed);
-      while (now - before > longest && !longest_ms_.compare_exchange_weak(longest, now - before)) {
-      }
-    });
+    big.on_delivery([this](std::span<const Delivery>) { big_.note(); });
+    ticks.on_delivery([this](std::span<const Delivery>) { ticks_.note(); });
   }
 
   /// Until the group is left or lost. A thread's.
@@ -93,7 +106,8 @@ class Member {
   void report(const std::atomic<bool>& over) {
     while (!over.load()) {
       std::this_thread::sleep_for(told_every);
-      tell(self_, "\"event\":\"ticks\",\"longest_ms\":" + std::to_string(longest_ms_.exchange(0)) +
+      tell(self_, "\"event\":\"ticks\",\"longest_ms\":" + std::to_string(ticks_.take()) +
+                      ",\"longest_beside_state_ms\":" + std::to_string(big_.take()) +
                       ",\"resident_bytes\":" + std::to_string(resident_bytes()));
     }
   }
@@ -135,8 +149,8 @@ class Member {
 
   NodeId self_;
   std::uint64_t words_;
-  double last_ms_ = 0;  // the poller's
-  std::atomic<double> longest_ms_{0};
+  LongestGap big_;
+  LongestGap ticks_;
 };
 
 int run(const Config& config, std::uint64_t state_bytes) {
@@ -149,9 +163,11 @@ int run(const Config& config, std::uint64_t state_bytes) {
   options.on_view = [&](const NewView& news) { member.on_view(news); };
   Group group(config, options);
   Subgroup& ticks = group.subgroup("ticks");
-  member.attend(group.subgroup("big"), ticks);
+  Subgroup& big = group.subgroup("big");
+  member.attend(big, ticks);
   std::atomic<bool> over{false};
   std::thread ticking([&] { member.tick(ticks); });
+  std::thread beside([&] { member.tick(big); });
   std::thread reporting([&] { member.report(over); });
   std::thread obeying([&] {
     int signal = 0;
@@ -169,7 +185,7 @@ int run(const Config& config, std::uint64_t state_bytes) {
     ::kill(::getpid(), SIGTERM);  // lets the obeying thread go
   }
   over.store(true);
-  for (std::thread* each : {&ticking, &reporting, &obeying}) each->join();
+  for (std::thread* each : {&ticking, &beside, &reporting, &obeying}) each->join();
   if (failure.empty()) tell(config.local_id(), "\"event\":\"left\"");
   if (!failure.empty()) std::fprintf(stderr, "ended: %s\n", failure.c_str());
   return failure.empty() ? 0 : 1;
