@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <set>
@@ -141,8 +142,8 @@ Result<Authority> Authority::create(const std::string& group_directory, std::str
   index.group = group;
   Authority made(group_directory, std::move(files), std::move(pair), std::move(index));
   SPINDRIFT_TRY(made.write_index());
-  SPINDRIFT_TRY(made.files_.write(authority_file, certificate, shown_mode, IfThere::replace));
-  SPINDRIFT_TRY(made.files_.write(authority_key_file, key.view(), secret_mode, IfThere::refuse));
+  SPINDRIFT_TRY(made.files_.write({authority_file, certificate, shown_mode, IfThere::replace}));
+  SPINDRIFT_TRY(made.files_.write({authority_key_file, key.view(), secret_mode, IfThere::refuse}));
   SPINDRIFT_TRY(made.write_revocations(validity.from));
   return made;
 }
@@ -217,10 +218,11 @@ Result<IssuedCertificate> Authority::issue(const Identity& identity, const Valid
   const IssuedCertificate issued{identity, serial_of(*pair.certificate), validity, std::nullopt};
   index_.issued.push_back(issued);
   SPINDRIFT_TRY(write_index());
-  SPINDRIFT_TRY(bundle.write(authority_file, trusted, shown_mode, IfThere::replace));
-  SPINDRIFT_TRY(bundle.write(revoked_file, revoked, shown_mode, IfThere::replace));
-  SPINDRIFT_TRY(bundle.write(key_file, key.view(), secret_mode, if_there));
-  SPINDRIFT_TRY(bundle.write(certificate_file, certificate, shown_mode, if_there));
+  const std::array<KeyDirectory::NewFile, 4> written{{{authority_file, trusted, shown_mode, IfThere::replace},
+                                                      {revoked_file, revoked, shown_mode, IfThere::replace},
+                                                      {key_file, key.view(), secret_mode, if_there},
+                                                      {certificate_file, certificate, shown_mode, if_there}}};
+  SPINDRIFT_TRY(bundle.write(written));
   return issued;
 }
 
@@ -253,7 +255,7 @@ Result<std::size_t> Authority::revoke_where(Chosen chosen, sys_seconds now) {
 }
 
 Result<void> Authority::write_index() const {
-  return files_.write(index_file, index_.to_json(), index_mode, IfThere::replace);
+  return files_.write({index_file, index_.to_json(), index_mode, IfThere::replace});
 }
 
 Result<void> Authority::write_revocations(sys_seconds now) {
@@ -265,14 +267,14 @@ Result<void> Authority::write_revocations(sys_seconds now) {
   SPINDRIFT_TRY_ASSIGN(const Owned<X509_CRL> list, make_revocations(pair_, entries, index_.lists, now - clock_slack));
   SPINDRIFT_TRY_ASSIGN(const std::string text, pem_of(*list));
   SPINDRIFT_TRY(write_index());
-  SPINDRIFT_TRY(files_.write(revoked_file, text, shown_mode, IfThere::replace));
+  SPINDRIFT_TRY(files_.write({revoked_file, text, shown_mode, IfThere::replace}));
   std::set<std::string> bundles;
   for (const IssuedCertificate& one : issued()) bundles.insert(bundle_directory(one.identity));
   for (const std::string& path : bundles) {
     std::error_code failure;
     if (!std::filesystem::exists(path, failure)) continue;  // it is where it is used, and no longer here
     SPINDRIFT_TRY_ASSIGN(const KeyDirectory bundle, KeyDirectory::open(path));
-    SPINDRIFT_TRY(bundle.write(revoked_file, text, shown_mode, IfThere::replace));
+    SPINDRIFT_TRY(bundle.write({revoked_file, text, shown_mode, IfThere::replace}));
   }
   return {};
 }

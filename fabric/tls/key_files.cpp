@@ -38,6 +38,8 @@ Result<void> check_unwritable(const std::string& path, const struct stat& found)
                   "chmod go-w " + path);
 }
 
+std::string staged_name(const std::string& name) { return "." + name + ".new"; }
+
 /// Reads as many bytes as there are room for; a file that became shorter is an error.
 Result<void> read_all(int file, char* to, std::size_t size, const std::string& path) {
   std::size_t at = 0;
@@ -151,29 +153,48 @@ Result<SecretText> KeyDirectory::read_secret(const std::string& name) const {
   return text;
 }
 
-Result<void> KeyDirectory::write(const std::string& name, std::string_view bytes, unsigned mode, IfThere if_there) const {
-  const std::string new_name = "." + name + ".new";
-  // Removes what a crash left behind; every writer holds the lock of the directory's authority.
-  if (::unlinkat(directory_.get(), new_name.c_str(), 0) != 0 && errno != ENOENT)
-    return system_error("unlink", errno).at(path_of(new_name));
-  {
-    const FileDescriptor file(
-        ::openat(directory_.get(), new_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file) return system_error("create", errno).at(path_of(new_name));
-    SPINDRIFT_TRY(write_all(file.get(), bytes, path_of(new_name)));
-    if (::fchmod(file.get(), mode) != 0) return system_error("chmod", errno).at(path_of(new_name));
+Result<void> KeyDirectory::write(std::span<const NewFile> files) const {
+  for (const NewFile& file : files) {
+    if (auto staged = stage(file); !staged) {
+      discard(files);
+      return staged;
+    }
   }
-  const unsigned flags = if_there == IfThere::refuse ? RENAME_NOREPLACE : 0;
-  if (::renameat2(directory_.get(), new_name.c_str(), directory_.get(), name.c_str(), flags) != 0) {
-    const int failure = errno;
-    ::unlinkat(directory_.get(), new_name.c_str(), 0);
-    if (failure != EEXIST) return system_error("rename", failure).at(path_of(name));
-    return Error(ErrorKind::bad_argument, "there is a file of that name, and keys are not overwritten")
-        .at(path_of(name))
-        .fix("use spindrift keys rotate for a new key of the same identity, or move the file away");
+  for (const NewFile& file : files) {
+    if (auto named = name(file); !named) {
+      discard(files);
+      return named;
+    }
   }
   if (::fsync(directory_.get()) != 0) return system_error("fsync", errno).at(path_);
   return {};
+}
+
+Result<void> KeyDirectory::stage(const NewFile& file) const {
+  const std::string staged = staged_name(file.name);
+  // Removes what a crash left behind; every writer holds the lock of the directory's authority.
+  if (::unlinkat(directory_.get(), staged.c_str(), 0) != 0 && errno != ENOENT)
+    return system_error("unlink", errno).at(path_of(staged));
+  const FileDescriptor opened(
+      ::openat(directory_.get(), staged.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!opened) return system_error("create", errno).at(path_of(staged));
+  SPINDRIFT_TRY(write_all(opened.get(), file.bytes, path_of(staged)));
+  if (::fchmod(opened.get(), file.mode) != 0) return system_error("chmod", errno).at(path_of(staged));
+  return {};
+}
+
+Result<void> KeyDirectory::name(const NewFile& file) const {
+  const std::string staged = staged_name(file.name);
+  const unsigned flags = file.if_there == IfThere::refuse ? RENAME_NOREPLACE : 0;
+  if (::renameat2(directory_.get(), staged.c_str(), directory_.get(), file.name.c_str(), flags) == 0) return {};
+  if (errno != EEXIST) return system_error("rename", errno).at(path_of(file.name));
+  return Error(ErrorKind::bad_argument, "there is a file of that name, and keys are not overwritten")
+      .at(path_of(file.name))
+      .fix("use spindrift keys rotate for a new key of the same identity, or move the file away");
+}
+
+void KeyDirectory::discard(std::span<const NewFile> files) const {
+  for (const NewFile& file : files) ::unlinkat(directory_.get(), staged_name(file.name).c_str(), 0);
 }
 
 }  // namespace spindrift::fabric::tls

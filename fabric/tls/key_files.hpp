@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,15 +64,26 @@ class KeyDirectory {
   [[nodiscard]] Result<SecretText> read_secret(const std::string& name) const;
 
   enum class IfThere : std::uint8_t { refuse, replace };
-  /// Writes a file of that mode under another name, lets it reach the disk, and only then gives it its name. Errors:
-  /// resource; with `refuse`, bad_argument if there is one of that name.
-  [[nodiscard]] Result<void> write(const std::string& name, std::string_view bytes, unsigned mode, IfThere if_there) const;
+  struct NewFile {
+    std::string name;
+    std::string_view bytes;
+    unsigned mode = 0;
+    IfThere if_there = IfThere::refuse;
+  };
+  /// Writes these files under other names, lets all reach the disk, and only then gives them their names, one right after
+  /// the other: files that belong together, as a key and its certificate. Errors: resource, and none has its name; with
+  /// `refuse`, bad_argument if there is one of that name, and those before have theirs.
+  [[nodiscard]] Result<void> write(std::span<const NewFile> files) const;
+  [[nodiscard]] Result<void> write(NewFile file) const { return write(std::span(&file, 1)); }
   [[nodiscard]] int descriptor() const noexcept { return directory_.get(); }
 
  private:
   KeyDirectory(std::string path, FileDescriptor directory) : path_(std::move(path)), directory_(std::move(directory)) {}
 
   [[nodiscard]] Result<FileDescriptor> open_file(const std::string& name) const;
+  [[nodiscard]] Result<void> stage(const NewFile& file) const;
+  [[nodiscard]] Result<void> name(const NewFile& file) const;
+  void discard(std::span<const NewFile> files) const;
 
   std::string path_;
   FileDescriptor directory_;

@@ -1,10 +1,11 @@
-// A member with a state of any size, for tools/endure: one subgroup has the state and ticks, the other one ticks only, and how
-// long the ticks stand still says what the state costs those who do not save or load it.
+// A member with a state of any size, for tools/endure: one subgroup has the state and ticks, the other one ticks only, and
+// how long the ticks stand still says what the state costs those who do not save or load it.
 //
 //   state_member CONFIG ID STATE_BYTES
 //
 // Prints a JSON line for each event (view, saving, saved, loading, loaded, left) and, four times a second, the longest time
-// between two deliveries of ticks since the line before in either subgroup, with the memory that this process has in use. SIGTERM: leaves.
+// between two deliveries of ticks in each subgroup since the line before, with the memory that this process has in use.
+// SIGTERM: leaves.
 // Exit codes: 0 left; 1 anything else.
 #include <sys/resource.h>
 

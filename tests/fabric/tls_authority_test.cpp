@@ -132,6 +132,21 @@ TEST_CASE("a bundle that was moved to its host is made again when its key is rot
   CHECK(Credentials::load(group.bundle(1), "orders", NodeId(1)));
 }
 
+TEST_CASE("a rotation that cannot be written leaves the old pair, and nothing beside it") {
+  TwoNodes group;
+  const std::string in_the_way = group.bundle(1) + "/.node.crt.new";
+  std::filesystem::create_directory(in_the_way);
+  const std::string key = text_of(group.bundle(1) + "/node.key");
+  CHECK_FALSE(group.authority.rotate(member(1), this_year()));
+  CHECK(text_of(group.bundle(1) + "/node.key") == key);
+  CHECK(Credentials::load(group.bundle(1), "orders", NodeId(1)));
+  std::filesystem::remove(in_the_way);
+  CHECK(names_in(group.bundle(1)) == "authority.crt node.crt node.key revoked.crl ");
+  REQUIRE(group.authority.rotate(member(1), this_year()));
+  CHECK(text_of(group.bundle(1) + "/node.key") != key);
+  CHECK(Credentials::load(group.bundle(1), "orders", NodeId(1)));
+}
+
 TEST_CASE("a broken index is refused with its place") {
   TwoNodes group;
   const std::string keys = group.directory.path() + "/keys";
