@@ -27,10 +27,12 @@ class AccusationWatch {
 
   /// `count`: of the accusations that lie in the rows now. `goes`: who would go if they were weighed now. `patience`: for
   /// how long a member may be silent; 0: silence is no ground for suspicion, and nothing is waited for.
-  [[nodiscard]] Finding look(std::uint64_t count, std::optional<Rank> goes, Time now, Duration patience) noexcept {
+  /// `just_woke`: this member was away until a moment ago, and what the others said meanwhile it is about to hear.
+  [[nodiscard]] Finding look(std::uint64_t count, std::optional<Rank> goes, Time now, Duration patience,
+                             bool just_woke = false) noexcept {
     const bool waits = patience != Duration{};
-    if (count != count_) count_changed_ = now;
-    if (goes != goes_) goes_changed_ = now;
+    if (count != count_ || just_woke) count_changed_ = now;
+    if (goes != goes_ || just_woke) goes_changed_ = now;
     count_ = count;
     goes_ = goes;
     Finding finding;

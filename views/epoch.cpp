@@ -83,10 +83,10 @@ std::optional<Rank> Epoch::on_concluding(const Join& who, ViewId ended, Subgroup
 }
 
 // While the view goes on nobody has accused anybody; a pass that sees it wedges.
-AccusationWatch::Finding Epoch::watch_accusations(Time now, Duration patience) {
+AccusationWatch::Finding Epoch::watch_accusations(Time now, Duration patience, bool just_woke) {
   if (change_.state() == ViewChange::State::steady) return accusation_watch_.look(0, std::nullopt, now, patience);
   const Disputes open = change_.disputes();
-  return accusation_watch_.look(open.accusations(), open.goes_by(self(), change_.leader()), now, patience);
+  return accusation_watch_.look(open.accusations(), open.goes_by(self(), change_.leader()), now, patience, just_woke);
 }
 
 void Epoch::watch_joins(const std::vector<Candidate>& candidates, Time now) {

@@ -228,7 +228,7 @@ bool Member::look(Time now) {
       progress = true;
     }
   }
-  const AccusationWatch::Finding accusations = present.watch_accusations(now, watch_.patience());
+  const AccusationWatch::Finding accusations = present.watch_accusations(now, watch_.patience(), watch_.just_woke());
   progress |= change.step(links_.candidates(), state_ == MemberState::active,
                           {watch_.quiet(), watch_.just_woke(), accusations});
   const std::size_t suspicions = change.suspicions().size();

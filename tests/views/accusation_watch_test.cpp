@@ -39,6 +39,18 @@ TEST_CASE("accusations are stale when as many have been there for twice the pati
   CHECK(watch.look(4, Rank(1), at(300), patience).stale == 0);
 }
 
+TEST_CASE("time in which the reader was away counts for no accusation, neither to be weighed nor to be stale") {
+  AccusationWatch watch;
+  CHECK(watch.look(2, Rank(1), at(0), patience).stale == 0);
+  const AccusationWatch::Finding at_return = watch.look(2, Rank(1), at(500), patience, true);
+  CHECK_FALSE(at_return.weighed);
+  CHECK(at_return.stale == 0);
+  CHECK_FALSE(watch.look(2, Rank(1), at(524), patience, true).weighed);
+  CHECK(watch.look(2, Rank(1), at(549), patience).weighed == Rank(1));
+  CHECK(watch.look(2, Rank(1), at(723), patience).stale == 0);
+  CHECK(watch.look(2, Rank(1), at(724), patience).stale == 2);
+}
+
 TEST_CASE("where silence is no ground for suspicion, accusations are weighed at once, and never stale") {
   AccusationWatch watch;
   CHECK(watch.look(3, Rank(2), at(0), Duration{}).weighed == Rank(2));
