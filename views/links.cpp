@@ -291,7 +291,7 @@ void Links::part_from(Peer& peer, std::string reason, bool turned_away) {
   if (const auto rank = rank_of(view_, peer.who())) {
     return consequences_.push_back(LinkSuspects{*rank, std::move(reason), turned_away});
   }
-  if (peer.incarnation != 0) partings_.part(peer.who(), turned_away);
+  if (peer.incarnation != 0) partings_.part(peer.who(), turned_away, std::move(reason));
 }
 
 void Links::on_lost(Peer& peer, const std::string& reason, End end) {

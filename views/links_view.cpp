@@ -85,7 +85,7 @@ void Links::revoke(std::span<const ViewChange::Suspicion> suspicions) {
   for (; revoked_ < suspicions.size(); ++revoked_) {
     const ViewChange::Suspicion& suspicion = suspicions[revoked_];
     const Join who{view_->members[suspicion.rank.value()], view_->incarnations[suspicion.rank.value()]};
-    partings_.part(who, suspicion.turned_away);
+    partings_.part(who, suspicion.turned_away, suspicion.reason);
     Peer* const peer = peers_.find(who.node);
     if (peer == nullptr || peer->state == Peer::State::away || peer->incarnation != who.incarnation) continue;
     send_in_parts(fabric_, peer->id, encode(Removed{suspicion.reason}));

@@ -211,7 +211,8 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
   for (std::uint32_t i = 0; i < view.members.size(); ++i) {
     const Join who{view.members[i], view.incarnations[i]};
     if (partings.lost(who)) watch_.expect_back(Rank(i), now);
-    if (partings.parted_from(who)) present.change().suspect(Rank(i), "removed before", partings.turned_away_by(who));
+    if (partings.parted_from(who))
+      present.change().suspect(Rank(i), partings.words_of(who), partings.turned_away_by(who));
     const bool may_come_back = watch_.judges() && !partings.died(who);
     if (partings.lost(who) && !may_come_back) present.change().suspect(Rank(i), "connection lost");
   }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <spindrift/views/decree.hpp>
@@ -12,11 +14,21 @@ namespace spindrift::views {
 class Partings {
  public:
   /// Never again. `turned_away`: the other parted from this node first.
-  void part(const Join& who, bool turned_away) {
+  void part(const Join& who, bool turned_away, std::string reason) {
+    if (!parted_from(who)) {
+      if (reasons_.size() == kept_max) reasons_.erase(reasons_.begin());
+      reasons_.push_back(std::move(reason));
+    }
     remember(removed_, who);
     if (turned_away) remember(turned_away_, who);
   }
   [[nodiscard]] bool parted_from(const Join& who) const { return contains(removed_, who); }
+  /// The same for people, with the reason as far as it is known.
+  [[nodiscard]] std::string words_of(const Join& who) const {
+    const auto at = std::find(removed_.begin(), removed_.end(), who);
+    const std::string reason = at == removed_.end() ? "" : reasons_[static_cast<std::size_t>(at - removed_.begin())];
+    return reason.empty() ? "removed before" : "removed before: " + reason;
+  }
   [[nodiscard]] bool turned_away_by(const Join& who) const { return contains(turned_away_, who); }
   /// Its connection broke, and it may come back.
   void lose(const Join& who) { remember(lost_, who); }
@@ -41,6 +53,7 @@ class Partings {
   }
 
   std::vector<Join> removed_;
+  std::vector<std::string> reasons_;  // of those, in the same order
   std::vector<Join> turned_away_;  // those among them that were turned away
   std::vector<Join> lost_;
   std::vector<Join> died_;  // those among them whose processes ended

@@ -412,12 +412,15 @@ TEST_CASE("when a process ends, all its connections do, and whoever comes finds 
 
 TEST_CASE("of those parted from and lost the latest 1024 are remembered") {
   Partings partings;
-  for (std::uint32_t i = 0; i < 1025; ++i) partings.part({NodeId(i), 1}, i == 1);
+  for (std::uint32_t i = 0; i < 1025; ++i) partings.part({NodeId(i), 1}, i == 1, std::to_string(i));
   CHECK_FALSE(partings.parted_from({NodeId(0), 1}));
   CHECK(partings.parted_from({NodeId(1), 1}));
   CHECK_FALSE(partings.parted_from({NodeId(1), 2}));
   CHECK(partings.turned_away_by({NodeId(1), 1}));
   CHECK_FALSE(partings.turned_away_by({NodeId(2), 1}));
+  CHECK(partings.words_of({NodeId(0), 1}) == "removed before");
+  CHECK(partings.words_of({NodeId(1), 1}) == "removed before: 1");
+  CHECK(partings.words_of({NodeId(1024), 1}) == "removed before: 1024");
   partings.lose({NodeId(3), 1});
   CHECK(partings.lost({NodeId(3), 1}));
   partings.regain({NodeId(3), 1});
