@@ -10,13 +10,14 @@
 namespace spindrift::group {
 
 void StateThread::give(Work work) {
-  put(std::move(work));
-  if (thread_.joinable()) return;
-  try {
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  } catch (const std::system_error& why) {
-    throw Exception(out_of_threads(why));
+  if (!thread_.joinable()) {
+    try {
+      thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    } catch (const std::system_error& why) {
+      throw Exception(out_of_threads(why));
+    }
   }
+  put(std::move(work));
 }
 
 void StateThread::dispose(std::shared_ptr<void> what) noexcept {

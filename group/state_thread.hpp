@@ -21,7 +21,7 @@ class StateThread {
   StateThread& operator=(const StateThread&) = delete;
 
   // One thread, the poller:
-  /// Starts the thread with the first work. Throws resource.
+  /// Starts the thread before the first work. Throws resource, and has nothing then.
   void give(Work work);
   /// Has the thread destroy `what`: to close a file of some gigabytes takes seconds, in which the poller shows no sign of
   /// life. Destroys it at once where nothing was ever given, and after `stop`.

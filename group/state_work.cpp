@@ -1,9 +1,13 @@
 // Saving and loading beside the poller.
 #include <spindrift/group/state_work.hpp>
 
+#include <exception>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <spindrift/core/result.hpp>
 #include <spindrift/group/state_file.hpp>
 
 namespace spindrift::group {
@@ -12,14 +16,27 @@ namespace spindrift::group {
 class StateWork::Saved {
  public:
   void keep(const Saver& save) {
-    file_ = keep_state(save);
+    try {
+      file_ = keep_state(save);
+    } catch (const std::exception& why) {
+      failure_ = why.what();
+    } catch (...) {
+      failure_ = "what it threw is no std::exception";
+    }
+    ready_.store(true, std::memory_order_release);
+  }
+  /// No thread is there to save it. The poller's.
+  void fail(std::string why) {
+    failure_ = std::move(why);
     ready_.store(true, std::memory_order_release);
   }
   [[nodiscard]] bool ready() const noexcept { return ready_.load(std::memory_order_acquire); }
+  [[nodiscard]] const std::optional<std::string>& failure() const noexcept { return failure_; }
   [[nodiscard]] views::StateReader& file() const { return *file_; }
 
  private:
   std::unique_ptr<views::StateReader> file_;  // before `ready_`
+  std::optional<std::string> failure_;        // the same
   std::atomic<bool> ready_{false};
 };
 
@@ -31,6 +48,7 @@ class StateWork::Reader final : public views::StateReader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
   [[nodiscard]] bool ready() const noexcept override { return saved_->ready(); }
+  [[nodiscard]] std::optional<std::string> failure() const override { return saved_->failure(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return saved_->file().bytes(); }
   void read(std::uint64_t offset, std::span<std::byte> to) override { saved_->file().read(offset, to); }
 
@@ -73,7 +91,11 @@ std::unique_ptr<views::StateReader> StateWork::save() {
   if (saved == nullptr || saved->ready()) {
     saved = std::make_shared<Saved>();
     saved_ = saved;
-    give([saved, this] { saved->keep(save_); });
+    try {
+      give([saved, this] { saved->keep(save_); });
+    } catch (const Exception& why) {
+      saved->fail(why.what());
+    }
   }
   return std::make_unique<Reader>(std::move(saved), thread_);
 }
@@ -82,7 +104,12 @@ std::unique_ptr<views::StateWriter> StateWork::load() { return std::make_unique<
 
 void StateWork::give(std::function<void()> work) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  thread_->give([this, work = std::move(work)] { this->work(work); });
+  try {
+    thread_->give([this, work = std::move(work)] { this->work(work); });
+  } catch (...) {
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+    throw;
+  }
 }
 
 // After a failure the member ends: nothing more is called.

@@ -35,7 +35,8 @@ class StateWork {
   [[nodiscard]] bool carried() const noexcept { return save_ != nullptr; }
 
   // The rest: one thread, the poller.
-  /// The state as of now, behind what is still to be loaded; a save that is still at work is everybody's. Throws resource.
+  /// The state as of now, behind what is still to be loaded; a save that is still at work is everybody's.
+  /// The reader's failure tells what the function throws, and that no thread can be had for it.
   [[nodiscard]] std::unique_ptr<views::StateReader> save();
   /// Collects a state, and loads it once it is finished. Throws resource.
   [[nodiscard]] std::unique_ptr<views::StateWriter> load();

@@ -60,6 +60,16 @@ bool excused(SilenceWatch& watch, Rank rank, const PeerConnection& with, Time no
   return excuses > 0;
 }
 
+/// The newcomer cannot be told to wait: what it misses is gone when the application here takes its next delivery. And who
+/// has a state must not end for one that has not.
+std::string cause_of_refusal(NodeId self, const View& view, const Transfers::Unsaved& unsaved) {
+  const std::string& subgroup = view.subgroup(unsaved.subgroup).name;
+  log::error(log::Room::views, "a state could not be saved: who is to get it is removed",
+             {{"node", self}, {"whom", unsaved.to}, {"subgroup", subgroup}, {"because", unsaved.why}});
+  return "node " + std::to_string(self.value()) + " could not save the state of subgroup " + subgroup + " for it: " +
+         unsaved.why;
+}
+
 Founding founding_by(const MemberOptions& options, OwnRecord& record) {
   const Join self{options.self, options.incarnation};
   Roster roster = options.roster;
@@ -242,6 +252,8 @@ bool Member::look(Time now) {
     const bool shown = present.table().attached(Rank(i));
     change.suspect(Rank(i), shown ? "it gave no sign of life" : "it did not show its row");
   }
+  for (const Transfers::Unsaved& each : transfers_.take_unsaved())
+    change.suspect(*present.view().rank_of(each.to), cause_of_refusal(self(), present.view(), each));
   progress |= change.suspicions().size() > suspicions || !quiet_before.includes(watch_.quiet());
   links_.revoke(change.suspicions());
   settle_links();

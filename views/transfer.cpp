@@ -46,6 +46,16 @@ void Transfers::begin_view(const View& view, const std::vector<RankSet>& loaded,
   }
 }
 
+std::vector<Transfers::Unsaved> Transfers::take_unsaved() {
+  std::vector<Unsaved> unsaved;
+  std::erase_if(outgoing_, [&](const Outgoing& out) {
+    auto why = out.state->ready() ? out.state->failure() : std::nullopt;
+    if (why) unsaved.push_back({out.to, out.subgroup, std::move(*why)});
+    return why.has_value();
+  });
+  return unsaved;
+}
+
 std::vector<Addressed> Transfers::next_pieces(const View& view, const RankSet& ready, std::size_t bytes_max) {
   std::vector<Addressed> pieces;
   for (Outgoing& out : outgoing_) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <spindrift/core/ids.hpp>
@@ -36,6 +37,8 @@ struct SavedState {
 
   [[nodiscard]] bool ready() const noexcept { return !reader || reader->ready(); }
   // Once it is ready:
+  [[nodiscard]] std::optional<std::string> failure() const { return reader ? reader->failure() : std::nullopt; }
+  // And was saved:
   [[nodiscard]] std::uint64_t state_bytes() const { return reader ? reader->bytes() : 0; }
   [[nodiscard]] std::uint64_t total_bytes() const { return state_bytes() + kept.size(); }
   /// The stream's bytes from `offset` on; `to` ends within the stream.
@@ -71,6 +74,14 @@ class Transfers {
     SubgroupId subgroup;
   };
   [[nodiscard]] std::vector<Receiver> receivers() const;
+  /// A newcomer whose state the application here could not save.
+  struct Unsaved {
+    NodeId to;
+    SubgroupId subgroup;
+    std::string why;
+  };
+  /// Those that were not told of before. They get nothing.
+  [[nodiscard]] std::vector<Unsaved> take_unsaved();
   [[nodiscard]] bool receiving() const noexcept { return !incoming_.empty(); }
 
   /// The next pieces for newcomers that are `ready`: they know of the view. `bytes_max`: of a piece, as the fabric has it.

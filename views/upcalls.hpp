@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -23,6 +24,8 @@ class StateReader {
   virtual ~StateReader() = default;
   /// All of it is here: the application may save it on a thread of its own. The rest is not called before.
   [[nodiscard]] virtual bool ready() const noexcept { return true; }
+  /// Once it is ready: why the application could not save it. Nothing: it could. The rest is not called otherwise.
+  [[nodiscard]] virtual std::optional<std::string> failure() const { return std::nullopt; }
   [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;  ///< of the whole state
   /// Fills `to` with the bytes from `offset` on; in range.
   virtual void read(std::uint64_t offset, std::span<std::byte> to) = 0;

@@ -124,6 +124,27 @@ TEST_CASE("pieces of a state are written and loaded in order, by another thread,
   CHECK(loaded_on == saved_on);
 }
 
+TEST_CASE("what a save throws is its reader's failure, and the application goes on") {
+  Poller poller;
+  std::string expected;
+  SECTION("an exception with words") {
+    expected = "no memory today";
+    poller.work.set([](std::ostream&) { throw std::runtime_error("no memory today"); }, [](std::istream&) {});
+  }
+  SECTION("anything else") {
+    expected = "what it threw is no std::exception";
+    poller.work.set([](std::ostream&) { throw 42; }, [](std::istream&) {});
+  }
+  const auto reader = poller.work.save();
+  poller.await();
+  REQUIRE(reader->ready());
+  CHECK(reader->failure() == expected);
+  CHECK(poller.failure().empty());
+  CHECK_FALSE(poller.work.busy());
+  CHECK(poller.work.save() != nullptr);  // the next newcomer's is tried again
+  poller.await();
+}
+
 TEST_CASE("a disk that takes no more of a state is the thread's failure, and nothing is loaded behind it") {
   bool loaded = false;
   Poller poller;

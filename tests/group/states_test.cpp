@@ -59,6 +59,7 @@ class Keeper {
       std::lock_guard lock(mutex_);
       members_ = news.view.members;
       failed_ += news.failed.size();
+      for (const views::Removal& each : news.failed) last_reason_ = each.reason;
       changed_.notify_all();
     };
     group_ = std::make_unique<Group>(config, std::move(options));
@@ -100,6 +101,10 @@ class Keeper {
     std::lock_guard lock(mutex_);
     return failed_;
   }
+  std::string last_reason() {
+    std::lock_guard lock(mutex_);
+    return last_reason_;
+  }
   bool sees_a_failure_within(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, time, [&] { return failed_ > 0; });
@@ -127,6 +132,7 @@ class Keeper {
   std::string lines_;
   std::size_t ticks_ = 0;
   std::size_t failed_ = 0;
+  std::string last_reason_;
   std::vector<NodeId> members_;
   std::unique_ptr<Group> group_;
 };
@@ -280,24 +286,29 @@ TEST_CASE("a source that leaves while it saves goes when the newcomer has the st
   two.group().leave();
 }
 
-TEST_CASE("what a save throws ends its member with its words, and the newcomer has the state from the next one") {
+TEST_CASE("what a save throws costs the newcomer its place, with its words, and nobody who has the state") {
   GroupFixture fixture;
   Founders all(fixture);
   Keeper two(fixture.config(2, 4, extra));
   two.begin();
   two.await_lines("ab");
   all.zero->save_fault = "out of ink";
-  Keeper three(fixture.config(3, 4, extra));
-  three.begin();
   try {
-    all.zero->group().wait();
-    FAIL("the group goes on");
+    Keeper three(fixture.config(3, 4, extra));
+    three.begin();
+    three.group().wait();
+    FAIL("the newcomer goes on");
   } catch (const Exception& failure) {
-    CHECK(failure.error().kind() == ErrorKind::handler_failed);
-    CHECK_THAT(failure.what(), Contains("out of ink"));
+    CHECK(failure.error().kind() == ErrorKind::removed);
   }
-  three.await_lines("ab");
-  for (Keeper* each : {&three, &two, all.one.get()}) each->group().leave();
+  two.send("c");
+  two.await_lines("abc");
+  CHECK_THAT(all.zero->last_reason(), Contains("node 0 could not save the state of subgroup orders for it: out of ink"));
+  all.zero->save_fault.clear();
+  Keeper again(fixture.config(3, 4, extra));
+  again.begin();
+  again.await_lines("abc");
+  for (Keeper* each : {&again, &two, all.one.get(), all.zero.get()}) each->group().leave();
 }
 
 TEST_CASE("a newcomer may leave while its state is still being saved") {

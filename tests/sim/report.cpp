@@ -43,6 +43,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::state_loaded: return "state loaded by a newcomer";
     case Probe::handler_at_work: return "handler on a thread of its own";
     case Probe::state_took_long: return "state saved or loaded on a thread of its own";
+    case Probe::state_not_saved: return "state that could not be saved";
     case Probe::unordered_dropped: return "unordered messages dropped";
     case Probe::took_over: return "leader took over";
     case Probe::takeover_adopted_a_decree: return "takeover adopted a decree";

@@ -53,6 +53,7 @@ enum class Probe : std::uint32_t {
   state_loaded,
   handler_at_work,
   state_took_long,
+  state_not_saved,
   unordered_dropped,
   took_over,
   takeover_adopted_a_decree,

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace spindrift::views {
 /// A state that is a string.
 class TextReader final : public StateReader {
  public:
-  TextReader(std::string text, const bool& ready) : text_(std::move(text)), ready_(ready) {}
+  TextReader(std::string text, const bool& ready, const std::optional<std::string>& failure)
+      : text_(std::move(text)), ready_(ready), failure_(failure) {}
   [[nodiscard]] bool ready() const noexcept override { return ready_; }
+  [[nodiscard]] std::optional<std::string> failure() const override { return failure_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return text_.size(); }
   void read(std::uint64_t offset, std::span<std::byte> to) override {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::byte>(text_[offset + i]);
@@ -24,6 +27,7 @@ class TextReader final : public StateReader {
  private:
   std::string text_;
   const bool& ready_;
+  const std::optional<std::string>& failure_;
 };
 
 /// Notes for every subgroup a character per delivery, a view's number per boundary, and in words what happened otherwise.
@@ -44,7 +48,7 @@ class Application final : public Upcalls {
   }
   void on_dropped(SubgroupId id, std::uint64_t messages) override { dropped[id.value()] += messages; }
   [[nodiscard]] std::unique_ptr<StateReader> save_state(SubgroupId) override {
-    return state.empty() ? nullptr : std::make_unique<TextReader>(state, saved);
+    return state.empty() ? nullptr : std::make_unique<TextReader>(state, saved, failure);
   }
   [[nodiscard]] std::unique_ptr<StateWriter> load_state(SubgroupId) override { return std::make_unique<Writer>(*this); }
   void on_private(NodeId, std::span<const std::byte>) override {}
@@ -57,6 +61,7 @@ class Application final : public Upcalls {
   ObjectBoundary last{};
   bool ready = true;
   bool saved = true;   ///< what is to be saved
+  std::optional<std::string> failure;  ///< of a save that is over
   bool works = false;  ///< on a thread of its own
   bool at_work = false;
 

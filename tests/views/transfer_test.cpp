@@ -159,6 +159,26 @@ TEST_CASE("nothing goes out while the application still saves, and it is asked f
   CHECK(source.deliveries.drained() == 1);
 }
 
+TEST_CASE("who is to get a state that could not be saved is told of once, and gets nothing") {
+  const View view = view_of(1);
+  Side source(5);
+  source.application.state = "all";
+  source.application.saved = false;
+  source.begin(view, set_of({0, 2, 3}));
+  CHECK(source.transfers.take_unsaved().empty());
+  source.application.failure = "no memory";
+  CHECK(source.transfers.take_unsaved().empty());  // not over
+  source.application.saved = true;
+  const auto unsaved = source.transfers.take_unsaved();
+  REQUIRE(unsaved.size() == 1);
+  CHECK(unsaved[0].to == view.members[1]);
+  CHECK(unsaved[0].subgroup == id);
+  CHECK(unsaved[0].why == "no memory");
+  CHECK(source.transfers.take_unsaved().empty());
+  CHECK_FALSE(source.transfers.sending());
+  CHECK(source.transfers.next_pieces(view, set_of({1}), piece_max).empty());
+}
+
 TEST_CASE("nothing is taken for an application that is not ready, and not more than a window waits for it") {
   const View view = view_of(1);
   Side newcomer(2);

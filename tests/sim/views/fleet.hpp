@@ -143,6 +143,7 @@ class Fleet final : public Handler, public NetworkListener {
   void want(const Action& action);
   [[nodiscard]] std::vector<std::uint32_t> misplaced_in(const View& view);
   void blame_misplaced(const View& view);
+  void blame_for_save(const Process& source, SubgroupId subgroup);
   void note_crash_in_change(const Process& process);
   void note_view(Process& process, const views::NewView& news);
   void check_awake(const Process& process, const views::Member::Step& step);

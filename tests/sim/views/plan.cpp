@@ -397,6 +397,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_broken_links(seed, plan);
   draw_deaths(seed, plan);
   draw_starving(seed, plan);
+  draw_failing_saves(seed, plan);
   draw_founding(seed, plan);
   draw_tables(seed, plan);
   draw_rosters(seed, plan);

@@ -41,6 +41,7 @@ struct NodePlan {
   std::uint64_t busy_in_1000 = 0;  ///< upcalls that a thread of their own takes, for a while
   Ticks busy_ns_max = 1;
   Ticks state_ns_max = 0;          ///< saving or loading a state takes up to so long, on a thread of its own; 0: no time
+  std::uint64_t failing_saves_in_1000 = 0;  ///< states that the application cannot save
   Ticks late_ns_max = 0;           ///< after its start the application takes nothing for so long
   std::uint64_t echoes = 0;        ///< messages sent from inside upcalls, by each process
   std::uint64_t throws_after = 0;  ///< the first process's application throws in this upcall; 0: never
@@ -172,6 +173,8 @@ void draw_rosters(std::uint64_t seed, Plan& plan);
 void draw_deaths(std::uint64_t seed, Plan& plan);
 /// In one of twelve the machine is too busy for its members now and then.
 void draw_starving(std::uint64_t seed, Plan& plan);
+/// Members whose applications fail to save a state, in some plans.
+void draw_failing_saves(std::uint64_t seed, Plan& plan);
 /// Nodes that are drained, and perhaps let in again, in some plans.
 void draw_drains(std::uint64_t seed, Plan& plan);
 /// All processes end, and some are started again; or all that founded are removed, and come back out of sight; in some

@@ -1,4 +1,4 @@
-// Machines that are too busy for their members.
+// Machines that are too busy for their members, or have too little memory for a state.
 #include <algorithm>
 
 #include "../random.hpp"
@@ -23,6 +23,14 @@ void draw_starving(std::uint64_t seed, Plan& plan) {
     at += static_cast<Ticks>(random.spread(1, 2 * patience));
   }
   plan.faults_end = std::max(plan.faults_end, at + plan.suspect_after);
+}
+
+void draw_failing_saves(std::uint64_t seed, Plan& plan) {
+  Random random(seed, Purpose::saves);
+  if (plan.broken_links > 0 || plan.deaths || !random.chance(1, 16)) return;
+  for (NodePlan& node : plan.nodes) {
+    if (random.chance(1, 2)) node.failing_saves_in_1000 = random.pick<std::uint64_t>({100, 500});
+  }
 }
 
 }  // namespace spindrift::sim

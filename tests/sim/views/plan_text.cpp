@@ -77,6 +77,7 @@ std::string Plan::describe() const {
             std::to_string(node.refusal_ns_max) + ", busy " + std::to_string(node.busy_in_1000) + "/1000 of " +
             std::to_string(node.busy_ns_max) + ", states " + std::to_string(node.state_ns_max) + ", late " +
             std::to_string(node.late_ns_max) +
+            ", failing saves " + std::to_string(node.failing_saves_in_1000) + "/1000" +
             (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
             (node.lagging_after > 0 ? ", lagging after " + std::to_string(node.lagging_after) : "") +
             (node.imposter ? ", imposter" : "") + (node.listed ? "" : ", not listed");

@@ -10,9 +10,15 @@ constexpr std::size_t counters_per_process = 64;
 
 class SavedState final : public views::StateReader {
  public:
-  SavedState(History& history, std::vector<std::byte> bytes, std::shared_ptr<const bool> saved)
-      : history_(history), bytes_(std::move(bytes)), saved_(std::move(saved)) {}
+  SavedState(History& history, std::vector<std::byte> bytes, std::shared_ptr<const bool> saved,
+             std::function<void()> on_failure)
+      : history_(history), bytes_(std::move(bytes)), saved_(std::move(saved)), on_failure_(std::move(on_failure)) {}
   [[nodiscard]] bool ready() const noexcept override { return *saved_; }
+  [[nodiscard]] std::optional<std::string> failure() const override {
+    if (!on_failure_) return std::nullopt;
+    on_failure_();
+    return "it failed";
+  }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_.size(); }
   void read(std::uint64_t offset, std::span<std::byte> to) override {
     history_.check_sent(ready());
@@ -23,6 +29,7 @@ class SavedState final : public views::StateReader {
   History& history_;
   std::vector<std::byte> bytes_;
   std::shared_ptr<const bool> saved_;
+  std::function<void()> on_failure_;
 };
 
 }  // namespace
@@ -221,7 +228,13 @@ std::unique_ptr<views::StateReader> Process::save_state(SubgroupId id) {
   fleet_.upcall(*this);
   if (fleet_.plan_.subgroups[id.value()].state_bytes == 0) return nullptr;
   auto saved = std::make_shared<bool>(false);
-  auto state = std::make_unique<SavedState>(fleet_.history_, fleet_.history_.save_state(index_, id.value()), saved);
+  std::function<void()> on_failure;
+  const std::uint64_t failing = fleet_.calm_ ? 0 : fleet_.plan_.nodes[node_].failing_saves_in_1000;
+  if (failing > 0 && fleet_.schedule_.chance(failing, 1000)) {
+    on_failure = [this, id] { fleet_.blame_for_save(*this, id); };
+  }
+  auto state = std::make_unique<SavedState>(fleet_.history_, fleet_.history_.save_state(index_, id.value()), saved,
+                                            std::move(on_failure));
   work_on_state(id.value(), std::move(saved));
   return state;
 }

@@ -150,6 +150,9 @@ class Player {
       for (const std::uint32_t other : nodes_of(word(words, 2))) names |= std::uint64_t{1} << other;
     } else if (words[0] == "states") {
       plan_.nodes.at(node(word(words, 1))).state_ns_max = ticks_of(word(words, 2));
+    } else if (words[0] == "saves") {  // saves NODE fail
+      if (word(words, 2) != "fail") throw BadLine("unknown: " + words[2]);
+      plan_.nodes.at(node(word(words, 1))).failing_saves_in_1000 = 1000;
     } else if (words[0] == "state") {
       plan_.subgroups[0].state_bytes = number_of(word(words, 1));
     } else if (words[0] == "window") {
