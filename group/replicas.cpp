@@ -50,10 +50,7 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
   ReplicaBase& object = *object_made;
   require_way_in(object, id);
   subgroup.set_replica(
-      [&object](std::ostream& to) {
-        const std::vector<std::byte> state = value_or_throw(object.save());
-        to.write(reinterpret_cast<const char*>(state.data()), static_cast<std::streamsize>(state.size()));
-      },
+      [&object](std::ostream& to) { value_or_throw(object.save(to)); },
       [&object](std::istream& from) {
         const std::string state{std::istreambuf_iterator<char>(from), {}};
         const auto loaded = object.load(std::as_bytes(std::span(state)));

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <ostream>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -45,18 +46,33 @@ class BadBytes : public std::runtime_error {
 /// How deep values may nest. Bounds the stack that a message can make its reader use.
 inline constexpr unsigned depth_max = 100;
 
-/// Appends values to a growing buffer.
+/// Appends values to a growing buffer or, with `behind`, to a stream through that buffer, of which a piece at a time is in
+/// memory.
 class ValueWriter : public cereal::OutputArchive<ValueWriter, cereal::AllowEmptyClassElision> {
  public:
-  explicit ValueWriter(std::vector<std::byte>& to) : OutputArchive(this), to_(to) {}
+  explicit ValueWriter(std::vector<std::byte>& to, std::ostream* behind = nullptr)
+      : OutputArchive(this), to_(to), behind_(behind) {}
 
   void bytes(const void* from, std::size_t count) {
+    if (behind_ != nullptr && to_.size() + count > piece_bytes) flush();
     const auto* first = static_cast<const std::byte*>(from);
-    to_.insert(to_.end(), first, first + count);
+    if (behind_ != nullptr && count > piece_bytes) {
+      behind_->write(reinterpret_cast<const char*>(first), static_cast<std::streamsize>(count));
+    } else {
+      to_.insert(to_.end(), first, first + count);
+    }
+  }
+  /// To the stream, with `behind`.
+  void flush() {
+    behind_->write(reinterpret_cast<const char*>(to_.data()), static_cast<std::streamsize>(to_.size()));
+    to_.clear();
   }
 
  private:
+  static constexpr std::size_t piece_bytes = 64 * 1024;
+
   std::vector<std::byte>& to_;
+  std::ostream* behind_;
 };
 
 /// Takes values from bytes that a peer wrote.

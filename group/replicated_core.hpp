@@ -95,9 +95,9 @@ class ReplicaBase {
   /// Any thread.
   [[nodiscard]] const replicated::ReplicaState& state() const noexcept { return state_; }
 
-  /// The object's state for a joiner, between two deliveries; any thread. A type that gives no way to save it saves that it
-  /// has none, which no joiner can load. Errors: resource; refused, where it was given up.
-  [[nodiscard]] virtual Result<std::vector<std::byte>> save() const = 0;
+  /// Writes the object's state for a joiner, between two deliveries; any thread. A type that gives no way to save it saves
+  /// that it has none, which no joiner can load. Errors: resource; refused, where it was given up.
+  [[nodiscard]] virtual Result<void> save(std::ostream& to) const = 0;
   /// Replaces the state by what another member saved; any thread, between two deliveries, before `on_loaded`. Errors:
   /// unsupported (the type gives no way to), refused (it is of a type with other methods), bad_input.
   [[nodiscard]] virtual Result<void> load(std::span<const std::byte> state) = 0;
@@ -254,23 +254,25 @@ class ReplicaCore final : public ReplicaBase {
     }
   }
 
-  [[nodiscard]] Result<std::vector<std::byte>> save() const override {
+  [[nodiscard]] Result<void> save(std::ostream& to) const override {
     if (state().stage() == replicated::ReplicaState::Stage::given_up) return no_state_here();
     std::vector<std::byte> bytes = begin_state(form);
+    replicated::ValueWriter writer(bytes, &to);
     try {
       const std::shared_lock lock(object_mutex_);
       if constexpr (streams) {
-        std::ostringstream text;
+        std::ostringstream text;  // its length comes first
         object_.save(text);
-        replicated::put(bytes, text.str());
+        writer(std::move(text).str());
       } else if constexpr (archives) {
-        replicated::put(bytes, object_);
+        writer(object_);
       }
+      writer.flush();
     } catch (const std::exception& failure) {
       return Error(ErrorKind::resource, "the state of a replicated object could not be saved")
           .because(Error(ErrorKind::resource, failure.what()));
     }
-    return bytes;
+    return {};
   }
 
   [[nodiscard]] Result<void> load(std::span<const std::byte> state) override {
