@@ -88,6 +88,22 @@ std::vector<NodeId> say_revoked(const fabric::tls::Credentials* credentials, con
   return found;
 }
 
+/// The error that says which of these nodes do not take this one's proof, or this one theirs. Nothing: none is known to.
+std::optional<Error> unproved(const fabric::tls::Credentials* credentials, const std::string& what,
+                              const std::vector<NodeId>& nodes) {
+  std::vector<NodeId> refused;
+  std::optional<Error> cause;
+  for (const NodeId node : nodes) {
+    auto why = credentials == nullptr ? std::nullopt : credentials->refusal_of(node);
+    if (!why) continue;
+    refused.push_back(node);
+    if (!cause) cause = std::move(*why);
+  }
+  if (!cause) return std::nullopt;
+  const ErrorKind kind = refused.size() == nodes.size() ? ErrorKind::refused : ErrorKind::timed_out;
+  return Error(kind, what + ": it and node " + joined(refused) + " do not let each other in").because(std::move(*cause));
+}
+
 /// Why these members have not taken this node in, although it has a connection with every node of the group. A group takes
 /// in a second process of a node when the first gives no sign of life.
 Error not_taken_in(const std::string& self, const std::string& what, const std::vector<NodeId>& members) {
@@ -349,6 +365,10 @@ void GroupCore::await_view(const fabric::tls::Credentials* credentials, Time lim
   if (!starved && apart.empty() && !memory.empty()) {
     why = Error(ErrorKind::timed_out, waited_for(environment_.state.own_name(), waited, "a view") + ": " + memory)
               .fix("start those nodes, or, if they do not come back, see what spindrift group forget does");
+  }
+  if (auto apart_by_keys = unproved(credentials, waited_for(environment_.state.own_name(), waited, "a view"), missing);
+      apart_by_keys && !starved && apart.empty()) {
+    why = std::move(*apart_by_keys);
   }
   if (const auto witnesses = say_revoked(credentials, missing); !starved && !witnesses.empty()) {
     why = Error(ErrorKind::refused, waited_for(environment_.state.own_name(), waited, "a view"))

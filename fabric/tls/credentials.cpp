@@ -144,15 +144,26 @@ Result<void> Credentials::admit_observer(const Identity& peer) const {
 
 void Credentials::replace(Loaded now) {
   const std::lock_guard lock(mutex_);
-  if (now.facts.own.serial != loaded_.facts.own.serial) say_revoked_.clear();
+  if (now.facts.own.serial != loaded_.facts.own.serial) {
+    say_revoked_.clear();
+    refusals_.clear();
+  }
   loaded_ = std::move(now);
   revision_.fetch_add(1, std::memory_order_release);
 }
 
 void Credentials::note_refusal(NodeId by, const Error& why) {
-  if (!tells_revocation(why)) return;
+  constexpr std::size_t refusals_max = 1024;
   const std::lock_guard lock(mutex_);
-  say_revoked_.insert(by);
+  if (why.kind() == ErrorKind::refused && (refusals_.size() < refusals_max || refusals_.contains(by)))
+    refusals_.insert_or_assign(by, why);
+  if (tells_revocation(why)) say_revoked_.insert(by);
+}
+
+std::optional<Error> Credentials::refusal_of(NodeId node) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = refusals_.find(node);
+  return found == refusals_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::set<NodeId> Credentials::who_say_revoked() const {

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -88,9 +90,14 @@ class Credentials {
   [[nodiscard]] bool revoked() const { return loaded().revoked; }
   /// A proved peer has ended its connection with that error. If it was because it holds this node's certificate for revoked,
   /// it has lists that this node lacks, and which it gives to nobody whom it refuses: its word is kept, and no more.
+  /// Whatever it was, or if it was this process that did not let the peer in, it is remembered, too, for whoever tells why
+  /// the peer is missing; of up to 1024 peers.
   void note_refusal(NodeId by, const Error& why);
   /// The peers that said so since this certificate came into force.
   [[nodiscard]] std::set<NodeId> who_say_revoked() const;
+  /// Why there was no connection with that peer the last time, since this certificate came into force. Nothing: it is not
+  /// known to be for a proof that one of the two did not take.
+  [[nodiscard]] std::optional<Error> refusal_of(NodeId node) const;
   /// A number that grows whenever other keys or lists are in force.
   [[nodiscard]] std::uint64_t revision() const noexcept { return revision_.load(std::memory_order_acquire); }
 
@@ -141,6 +148,7 @@ class Credentials {
   Loaded loaded_;
   KeyFacts told_;  ///< by `take_change`
   std::set<NodeId> say_revoked_;
+  std::map<NodeId, Error> refusals_;
   std::atomic<std::uint64_t> revision_{1};
 };
 

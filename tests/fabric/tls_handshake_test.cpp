@@ -161,11 +161,13 @@ TEST_CASE("a peer that holds this node's certificate for revoked is remembered u
   CHECK(says(told, "holds for revoked"));
   other->note_refusal(NodeId(7), Error(ErrorKind::refused, "the other end refused this node"));
   CHECK(other->who_say_revoked().empty());
+  CHECK(says(other->refusal_of(NodeId(7)).value(), "the other end refused this node"));
   other->note_refusal(NodeId(0), told);
   CHECK(other->who_say_revoked() == std::set<NodeId>{NodeId(0)});
   REQUIRE(group.authority.rotate(member(1), this_year()));
   REQUIRE(value_or_throw(other->reload()));
   CHECK(other->who_say_revoked().empty());
+  CHECK_FALSE(other->refusal_of(NodeId(7)));
 }
 
 TEST_CASE("a rotated key is used from the next connection on, and peers take both until one is revoked") {
