@@ -1,10 +1,13 @@
 // One write after the other, each of the newest status.
 #include <spindrift/group/status_file.hpp>
 
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <new>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -22,9 +25,11 @@ std::chrono::nanoseconds time_of_this_thread() noexcept {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-/// Memory that runs out is an error like a full disk: it may come back.
+/// Memory that runs out is an error like a full disk: it may come back. A directory that somebody removed is made anew.
 Result<void> write_with_memory(const std::string& path, const MemberStatus& status) {
   try {
+    const std::string directory = path.substr(0, path.rfind('/'));
+    if (::access(directory.c_str(), F_OK) != 0) static_cast<void>(::mkdir(directory.c_str(), 0700));
     return write_status_unless_over(path, status);
   } catch (const std::bad_alloc&) {
     return out_of_memory();

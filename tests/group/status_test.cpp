@@ -201,6 +201,14 @@ TEST_CASE_METHOD(StatusFixture, "a handler at work is shown though no pass looks
   CHECK(read_status(path)->end->at_ms == 7);
 }
 
+TEST_CASE_METHOD(StatusFixture, "a directory that was removed is there again with the next status") {
+  StatusKeeper keeper(path, first());
+  await([](const MemberStatus& status) { return !status.end; });
+  std::filesystem::remove_all(directory);
+  keeper.on_state("left", MemberStatus::End{"left", {}, 7});
+  CHECK(read_status(path)->end->at_ms == 7);
+}
+
 TEST_CASE_METHOD(StatusFixture, "a status tells of a process before: the last one that was in a view, else the last one") {
   CHECK_FALSE(group::predecessor_at(path));
   MemberStatus member = first();
