@@ -200,7 +200,9 @@ views::Member::Step GroupCore::step() {
     member_->stop(Error(ErrorKind::handler_failed, std::string("a handler threw: ") + thrown.what())
                       .fix("let handlers deal with their own errors: a member that skips a message differs from the rest"));
   } catch (...) {
-    member_->stop(Error(ErrorKind::handler_failed, "a handler threw"));
+    member_->stop(Error(ErrorKind::handler_failed, "a handler threw what is no std::exception")
+                      .fix("throw a std::exception with words, or nothing, from handlers, from functions that save and load "
+                           "states, and from methods of replicated objects"));
   }
   return {.progress = true, .wake_at = never};
 }

@@ -18,9 +18,9 @@ std::string words_of_loss(const views::Member& member) {
                       views::nodes_in(view, left);
   const views::RankSet may_live = views::majority_that_may_live(about, left);
   if (may_live.empty()) return words;
-  return words + ", with --force as long as this host does not show that they have ended: nodes " +
-         views::nodes_in(view, may_live) + " may live, and would be a majority of the " +
-         std::to_string(view.members.size()) + " members";
+  return words + ", with --force unless this host shows that nodes " + views::nodes_in(view, may_live) +
+         " have ended: else they may live, and would be a majority of the " + std::to_string(view.members.size()) +
+         " members";
 }
 
 }  // namespace spindrift::group

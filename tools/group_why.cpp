@@ -268,7 +268,8 @@ Explanation explain_handler(NodeId node, const std::string& reason) {
 Explanation explain_sends(NodeId node, const std::string& reason) {
   return own_words("slow", node, reason,
                    fmt::format("sends of node {} wait most of the time for {}; fix: let its handler return sooner, or let "
-                               "it leave",
+                               "it leave; while a state is saved, on its way or loaded: wait, and raise state_buffer_size "
+                               "for the next time",
                                node, reason));
 }
 

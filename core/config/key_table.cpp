@@ -160,9 +160,10 @@ constexpr Key table[] = {
      "How long a starting member looks for a group to found or to join before it gives up and names who is missing.", 1,
      86'400'000, "milliseconds"},
     {"SPINDRIFT", "suspect_after_ms", integer, group, "2000",
-     "How long a member may show no sign of life before the others remove it. A process that ends is noticed at once; this "
-     "is for one that hangs. Too short, and a member that the machine does not let run for a while is removed although it "
-     "is well; over shm the kernel tells which is which, and such a member has fifteen times as long.",
+     "How long a member may show no sign of life, which it gives each quarter of that, before the others remove it. A "
+     "process that ends is noticed at once; this is for one that hangs. Too short, and a member that the machine does not "
+     "let run for a while is removed although it is well; over shm the kernel tells which is which, and such a member has "
+     "fifteen times as long.",
      10, 600'000, "milliseconds"},
     {"SPINDRIFT", "handler_stuck_after_ms", integer, node, "30000",
      "How long a handler may hold up everybody: on the poller's thread, or on a thread of its own while a view is to end. A "

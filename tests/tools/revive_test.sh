@@ -78,7 +78,7 @@ kill -STOP "${members[1]}" "${members[2]}" # or node 0 goes on with one of them 
 kill -9 "${members[1]}" "${members[2]}"
 until_state 0 stranded
 "$spindrift" group why --config group.cfg >why
-grep -q 'node 0 waits: without a majority it keeps its state: lost the majority of view .* spindrift group revive --members 0, with --force as long as this host does not show that they have ended: nodes 1,2 may live, and would be a majority of the 3 members; of its view node 1, 2 have ended, as this host shows$' why || { cat why; exit 1; }
+grep -q 'node 0 waits: without a majority it keeps its state: lost the majority of view .* spindrift group revive --members 0, with --force unless this host shows that nodes 1,2 have ended: else they may live, and would be a majority of the 3 members; of its view node 1, 2 have ended, as this host shows$' why || { cat why; exit 1; }
 since_ms=$(stranded_since | cut -d' ' -f1)
 [ "$since_ms" -ge "$began_ms" ] && [ "$since_ms" -le "$(date +%s%3N)" ] && stranded_since | grep -q " ${since_ms%???}" || { stranded_since; exit 1; }
 grep -q 'waits: it has lost the majority of its view, and keeps its state' errors0 || { cat errors0; exit 1; }
