@@ -257,6 +257,7 @@ class Handshakes::Worker {
     if (!done) return fail(over, done.error());
     if (over.call) {
       audit_.on_called(over.call->node, over.call->address, *over.stream);
+      if (options_.credentials != nullptr) options_.credentials->note_call(over.call->node, std::nullopt);
       owner_.tell(MadeCall{over.call->ticket, std::move(over.stream)});
     } else if (over.stage != Pending::Stage::answering) {
       if (const auto greeting = connected::decode_greeting(over.greeting))
@@ -268,6 +269,7 @@ class Handshakes::Worker {
   void fail(const Pending& over, const Error& why) {
     if (!over.call) return audit_.on_failed_caller(over.address, over.stream.get(), why, clock_.now());
     audit_.on_failed_call(over.call->node, over.call->address, over.stream.get(), why, clock_.now());
+    if (options_.credentials != nullptr) options_.credentials->note_call(over.call->node, why);
     owner_.tell(FailedCall{over.call->ticket, why.to_string()});
   }
 

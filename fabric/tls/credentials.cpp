@@ -153,11 +153,19 @@ void Credentials::replace(Loaded now) {
 }
 
 void Credentials::note_refusal(NodeId by, const Error& why) {
+  note_call(by, why);
+  const std::lock_guard lock(mutex_);
+  if (tells_revocation(why)) say_revoked_.insert(by);
+}
+
+void Credentials::note_call(NodeId to, const std::optional<Error>& failure) {
   constexpr std::size_t refusals_max = 1024;
   const std::lock_guard lock(mutex_);
-  if (why.kind() == ErrorKind::refused && (refusals_.size() < refusals_max || refusals_.contains(by)))
-    refusals_.insert_or_assign(by, why);
-  if (tells_revocation(why)) say_revoked_.insert(by);
+  if (!failure) {
+    refusals_.erase(to);
+  } else if (failure->kind() == ErrorKind::refused && (refusals_.size() < refusals_max || refusals_.contains(to))) {
+    refusals_.insert_or_assign(to, *failure);
+  }
 }
 
 std::optional<Error> Credentials::refusal_of(NodeId node) const {

@@ -90,9 +90,10 @@ class Credentials {
   [[nodiscard]] bool revoked() const { return loaded().revoked; }
   /// A proved peer has ended its connection with that error. If it was because it holds this node's certificate for revoked,
   /// it has lists that this node lacks, and which it gives to nobody whom it refuses: its word is kept, and no more.
-  /// Whatever it was, or if it was this process that did not let the peer in, it is remembered, too, for whoever tells why
-  /// the peer is missing; of up to 1024 peers.
   void note_refusal(NodeId by, const Error& why);
+  /// A call to that node failed, or came to be where there is no failure. Refusals are remembered, of up to 1024 nodes, for
+  /// whoever tells why the node is missing.
+  void note_call(NodeId to, const std::optional<Error>& failure);
   /// The peers that said so since this certificate came into force.
   [[nodiscard]] std::set<NodeId> who_say_revoked() const;
   /// Why there was no connection with that peer the last time, since this certificate came into force. Nothing: it is not

@@ -162,6 +162,12 @@ TEST_CASE("a peer that holds this node's certificate for revoked is remembered u
   other->note_refusal(NodeId(7), Error(ErrorKind::refused, "the other end refused this node"));
   CHECK(other->who_say_revoked().empty());
   CHECK(says(other->refusal_of(NodeId(7)).value(), "the other end refused this node"));
+  other->note_call(NodeId(7), std::nullopt);
+  CHECK_FALSE(other->refusal_of(NodeId(7)));
+  other->note_call(NodeId(7), told);
+  CHECK(other->who_say_revoked().empty());  // it has not proved who it is
+  other->note_call(NodeId(8), Error(ErrorKind::timed_out, "nobody answers"));
+  CHECK_FALSE(other->refusal_of(NodeId(8)));
   other->note_refusal(NodeId(0), told);
   CHECK(other->who_say_revoked() == std::set<NodeId>{NodeId(0)});
   REQUIRE(group.authority.rotate(member(1), this_year()));

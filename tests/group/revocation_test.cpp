@@ -124,3 +124,26 @@ TEST_CASE("members go on without one that is revoked and a neighbor of some") {
   const unsigned revoked = GENERATE(0U, 1U, 2U);
   static_cast<void>(go_on_without(revoked, 1, "shm+tcp"));
 }
+
+TEST_CASE("a node with keys of another authority is refused, and told that, while its group runs") {
+  const GroupFixture fixture("tcp");
+  auto members = join(fixture);
+  members[2]->group().leave();
+  members[2].reset();
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const fabric::tls::Validity validity = fabric::tls::valid_for(now, std::chrono::days(1));
+  const std::string other_keys = fixture.directory() + "/other";
+  std::filesystem::create_directory(other_keys);
+  auto other = value_or_throw(fabric::tls::Authority::create(other_keys, "test", validity));
+  value_or_throw(other.add(value_or_throw(fabric::tls::Identity::of_member("test", NodeId(2))), validity));
+  std::filesystem::remove_all(fixture.directory() + "/keys/2");
+  std::filesystem::rename(other_keys + "/2", fixture.directory() + "/keys/2");
+  try {
+    const Member late(fixture.config(2, 3, "join_timeout_ms = 1500\nsecurity = tls\n"));
+    FAIL("it was let in");
+  } catch (const Exception& thrown) {
+    CHECK(thrown.error().kind() == ErrorKind::refused);
+    CHECK_THAT(thrown.what(), Contains("do not let each other in") && Contains("keys of one authority"));
+  }
+  for (unsigned node = 0; node < 2; ++node) members[node]->group().leave();
+}
