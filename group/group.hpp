@@ -101,8 +101,8 @@ class Subgroup {
   /// boundary of two views on, beside on_view and the handlers of other subgroups, for as long as they take; never beside
   /// each other or this subgroup's handler, which gets nothing meanwhile. They must not wait for the group: as in handlers,
   /// `send` throws would_block. An exception that leaves `load` ends this member; one that leaves `save` does not: the
-  /// newcomers that are to get the state from here are removed, and the log here and NewView::failed say why. A subgroup
-  /// without them has no state to transfer.
+  /// newcomers that are to get the state from here are removed, and the log here and NewView::failed say why; only where
+  /// the rest is no majority, as of two members, this one ends, too. A subgroup without them has no state to transfer.
   void on_state(StateSaver save, StateLoader load);
 
   /// Sends one message of `bytes`: `build(std::span<std::byte>)` fills it in place in the ring, on this thread. Waits while

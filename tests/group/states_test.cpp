@@ -311,6 +311,28 @@ TEST_CASE("what a save throws costs the newcomer its place, with its words, and 
   for (Keeper* each : {&again, &two, all.one.get(), all.zero.get()}) each->group().leave();
 }
 
+TEST_CASE("a founder that is alone and cannot save its state is no majority without its newcomer, and says both") {
+  GroupFixture fixture;
+  const std::string alone = "founders = 0\njoin_timeout_ms = 20000\n";
+  Keeper zero(fixture.config(0, 2, alone));
+  zero.begin();
+  zero.save_fault = "out of ink";
+  CHECK_THROWS_AS(
+      [&] {
+        Keeper one(fixture.config(1, 2, alone));
+        one.begin();
+        one.group().wait();
+      }(),
+      Exception);
+  try {
+    zero.group().wait();
+    FAIL("the founder goes on");
+  } catch (const Exception& failure) {
+    CHECK(failure.error().kind() == ErrorKind::no_majority);
+    CHECK_THAT(failure.what(), Contains("out of ink"));
+  }
+}
+
 TEST_CASE("a newcomer may leave while its state is still being saved") {
   GroupFixture fixture;
   Founders all(fixture);
