@@ -251,6 +251,10 @@ Finding network(const Needs& needs) {
 }
 
 Finding keys(const HostFacts& host) {
+  if (!host.network.keys_error && host.network.keys_end_soon) {
+    return {Grade::note, "keys", host.network.keys,
+            "spindrift keys rotate, and copy the node's directory here: a member that runs takes it without a restart"};
+  }
   if (!host.network.keys_error) return {Grade::good, "keys", host.network.keys, ""};
   return finding_of("keys", *host.network.keys_error);
 }

@@ -43,6 +43,7 @@ struct NetworkFacts {
   std::optional<std::uint64_t> member_process;  ///< this node's member runs, in that process, and has the address
   std::optional<Error> keys_error;             ///< why its keys cannot be used; none: they can, or it needs none
   std::string keys;                            ///< their identity, and until when they hold
+  bool keys_end_soon = false;                  ///< they are to be replaced
 };
 
 /// By place that a member writes to: why it cannot; none: it can.

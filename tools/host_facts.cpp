@@ -235,10 +235,14 @@ void look_for_member(NetworkFacts& network, const Needs& needs) {
 
 void look_at_keys(NetworkFacts& network, const KeyNeeds& needs) {
   const auto keys = fabric::tls::Credentials::load(needs.directory, needs.group, needs.node);
-  if (!keys)
+  if (!keys) {
     network.keys_error = keys.error();
-  else
-    network.keys = (*keys)->identity().uri() + ", until " + fabric::tls::time_text((*keys)->validity().until);
+    return;
+  }
+  const fabric::tls::Validity validity = (*keys)->validity();
+  network.keys = (*keys)->identity().uri() + ", until " + fabric::tls::time_text(validity.until);
+  network.keys_end_soon =
+      fabric::tls::is_to_be_replaced(validity, std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
 }
 
 }  // namespace

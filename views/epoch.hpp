@@ -89,8 +89,8 @@ class Epoch final : private Counts {
   /// that is the view before and this one waits for its row, or for it to be ready: it lives.
   [[nodiscard]] std::optional<Rank> on_concluding(const Join& who, ViewId ended, SubgroupId at_work);
 
-  /// When what its members accuse each other of may be weighed. `patience`: for how long a member may be silent. `just_woke`:
-  /// this member was away until a moment ago.
+  /// When what its members accuse each other of may be weighed. `patience`: for how long a member may be silent.
+  /// `just_woke`: this member was away until a moment ago.
   [[nodiscard]] AccusationWatch::Finding watch_accusations(Time now, Duration patience, bool just_woke);
   /// At the leader: says once of each candidate that it has waited for long for members to have a connection with it.
   void watch_joins(const std::vector<Candidate>& candidates, Time now);

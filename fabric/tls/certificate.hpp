@@ -21,6 +21,11 @@ struct Validity {
   std::chrono::sys_seconds until;
 };
 
+/// Whether it is time to replace one: less than a third of its time is left, and less than two weeks; or none.
+[[nodiscard]] constexpr bool is_to_be_replaced(const Validity& validity, std::chrono::sys_seconds now) noexcept {
+  const std::chrono::seconds left = validity.until - now;
+  return left < (validity.until - validity.from) / 3 && left < std::chrono::days(14);
+}
 /// "2026-11-24 01:42:07 UTC"
 [[nodiscard]] std::string time_text(std::chrono::sys_seconds time);
 /// Errors: bad_input if it is no time that there is.

@@ -2,9 +2,11 @@
 #include <spindrift/fabric/tls/key_watch.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <set>
 
+#include <spindrift/core/log.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
 
 namespace spindrift::fabric::tls {
@@ -49,9 +51,23 @@ void tell_change(const KeyChange& change, std::optional<NodeId> by, AuditTrail& 
   tell_revocations(before, now, by, audit);
 }
 
+// A member whose certificate has expired keeps its connections, and gets no new one: nobody tells it.
+void KeyWatch::look_at_end(Time now) {
+  const Validity validity = credentials_->validity();
+  const auto today = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (!is_to_be_replaced(validity, today)) return warned_.reset();
+  if (warned_ && now - *warned_ < between_warnings) return;
+  warned_ = now;
+  log::warn(log::Room::fabric, "this node's certificate is to be replaced",
+            {{"until", time_text(validity.until)},
+             {"now", time_text(today)},
+             {"fix", "spindrift keys rotate, and copy the node's directory here: it needs no restart"}});
+}
+
 bool KeyWatch::look(Time now) {
   if (now < next_look_) return false;
   next_look_ = now + between_looks;
+  look_at_end(now);
   const std::uint64_t revision = credentials_->revision();
   const auto changed = credentials_->reload();
   if (!changed) {

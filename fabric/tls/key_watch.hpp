@@ -1,4 +1,5 @@
-// Looks once a second whether the files of a node's keys have changed, and says in the audit what came of it.
+// Looks once a second whether the files of a node's keys have changed, and says in the audit what came of it; and in the log
+// when the certificate is to be replaced.
 #pragma once
 
 #include <chrono>
@@ -36,11 +37,15 @@ class KeyWatch {
 
  private:
   static constexpr auto between_looks = std::chrono::seconds(1);
+  static constexpr auto between_warnings = std::chrono::hours(12);
+
+  void look_at_end(Time now);
 
   std::shared_ptr<Credentials> credentials_;
   std::shared_ptr<AuditTrail> audit_;
   Time next_look_;
   std::string wrong_;  ///< as it was told last
+  std::optional<Time> warned_;  ///< last, of the certificate in force
 };
 
 }  // namespace spindrift::fabric::tls

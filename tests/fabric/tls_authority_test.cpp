@@ -51,6 +51,19 @@ TEST_CASE("an issued certificate holds one identity, for both directions of a co
   CHECK(X509_verify(issued.certificate.get(), authority.key.get()) == 1);
 }
 
+TEST_CASE("a certificate is to be replaced in the last third of its time, two weeks before its end at the earliest") {
+  using std::chrono::days;
+  using std::chrono::hours;
+  const std::chrono::sys_seconds begin = now();
+  const Validity year{begin, begin + days(365)};
+  CHECK_FALSE(is_to_be_replaced(year, begin + days(350)));
+  CHECK(is_to_be_replaced(year, begin + days(352)));
+  CHECK(is_to_be_replaced(year, begin + days(400)));
+  const Validity day{begin, begin + hours(24)};
+  CHECK_FALSE(is_to_be_replaced(day, begin + hours(15)));
+  CHECK(is_to_be_replaced(day, begin + hours(17)));
+}
+
 TEST_CASE("the files of an authority and a bundle are for their owner, and nothing else lies beside them") {
   const TwoNodes group;
   const std::string authority = group.directory.path() + "/keys/authority";

@@ -212,6 +212,20 @@ TEST_CASE("a port for observers of other hosts has to be free, and is open to ev
   CHECK(finding(host, needs, "observer port").grade == Grade::good);
 }
 
+TEST_CASE("keys that end soon are good, and worth a note with what to do") {
+  HostFacts host = a_good_host();
+  Needs needs = three_members();
+  needs.keys = KeyNeeds{"/keys", "orders", NodeId(0)};
+  host.network.keys = "spindrift://orders/0, until 2026-12-01 00:00:00 UTC";
+  CHECK(finding(host, needs, "keys").grade == Grade::good);
+  host.network.keys_end_soon = true;
+  CHECK(finding(host, needs, "keys").grade == Grade::note);
+  CHECK(finding(host, needs, "keys").text == host.network.keys);
+  CHECK_THAT(finding(host, needs, "keys").fix, Contains("keys rotate"));
+  host.network.keys_error = Error(ErrorKind::bad_config, "the file is missing").fix("copy it");
+  CHECK(finding(host, needs, "keys").grade == Grade::bad);
+}
+
 TEST_CASE("the fabric of RDMA devices needs an active port with an address") {
   HostFacts host = a_good_host();
   Needs needs = three_members();
