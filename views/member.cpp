@@ -62,12 +62,13 @@ bool excused(SilenceWatch& watch, Rank rank, const PeerConnection& with, Time no
 
 /// The newcomer cannot be told to wait: what it misses is gone when the application here takes its next delivery. And who
 /// has a state must not end for one that has not.
-std::string cause_of_refusal(NodeId self, const View& view, const Transfers::Unsaved& unsaved) {
+void refuse_state(ViewChange& change, const View& view, NodeId self, const Transfers::Unsaved& unsaved) {
   const std::string& subgroup = view.subgroup(unsaved.subgroup).name;
   log::error(log::Room::views, "a state could not be saved: who is to get it is removed",
              {{"node", self}, {"whom", unsaved.to}, {"subgroup", subgroup}, {"because", unsaved.why}});
-  return "node " + std::to_string(self.value()) + " could not save the state of subgroup " + subgroup + " for it: " +
-         unsaved.why;
+  change.suspect(*view.rank_of(unsaved.to), "node " + std::to_string(self.value()) +
+                                                " could not save the state of subgroup " + subgroup + " for it: " +
+                                                unsaved.why);
 }
 
 Founding founding_by(const MemberOptions& options, OwnRecord& record) {
@@ -252,8 +253,7 @@ bool Member::look(Time now) {
     const bool shown = present.table().attached(Rank(i));
     change.suspect(Rank(i), shown ? "it gave no sign of life" : "it did not show its row");
   }
-  for (const Transfers::Unsaved& each : transfers_.take_unsaved())
-    change.suspect(*present.view().rank_of(each.to), cause_of_refusal(self(), present.view(), each));
+  for (const Transfers::Unsaved& each : transfers_.take_unsaved()) refuse_state(change, present.view(), self(), each);
   progress |= change.suspicions().size() > suspicions || !quiet_before.includes(watch_.quiet());
   links_.revoke(change.suspicions());
   settle_links();
