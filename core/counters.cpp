@@ -35,13 +35,13 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
-struct Entry {
+struct FileEntry {
   std::array<char, name_bytes> name;  ///< NUL-padded
   std::uint64_t value;
 };
-static_assert(sizeof(Entry) == 128 && offsetof(Entry, value) == name_bytes);
+static_assert(sizeof(FileEntry) == 128 && offsetof(FileEntry, value) == name_bytes);
 
-constexpr std::size_t file_bytes(std::size_t capacity) { return sizeof(Header) + capacity * sizeof(Entry); }
+constexpr std::size_t file_bytes(std::size_t capacity) { return sizeof(Header) + capacity * sizeof(FileEntry); }
 
 bool name_fits(std::string_view name) {
   if (name.empty() || name.size() >= name_bytes) return false;
@@ -79,7 +79,7 @@ Error broken(const std::string& path, std::string what) {
 }
 
 /// The name in an entry if it is well formed: allowed characters, then nothing but NUL.
-Result<std::string> entry_name(const Entry& entry, std::size_t index, const std::string& path) {
+Result<std::string> entry_name(const FileEntry& entry, std::size_t index, const std::string& path) {
   const std::size_t length = ::strnlen(entry.name.data(), name_bytes);
   const std::string_view name(entry.name.data(), length);
   for (std::size_t i = length; i < name_bytes; ++i) {
@@ -147,7 +147,7 @@ class CounterBlock::Storage {
       CHECK(index_.size() == index + count);  // none of them was there
       found = index_.find(first);
     }
-    return {&entry(found->second)->value, sizeof(Entry) / sizeof(std::uint64_t)};
+    return {&entry(found->second)->value, sizeof(FileEntry) / sizeof(std::uint64_t)};
   }
 
   std::vector<CounterValue> values() const {
@@ -181,7 +181,9 @@ class CounterBlock::Storage {
   }
 
   Header* header() const noexcept { return reinterpret_cast<Header*>(memory_); }
-  Entry* entry(std::size_t index) const noexcept { return reinterpret_cast<Entry*>(memory_ + sizeof(Header)) + index; }
+  FileEntry* entry(std::size_t index) const noexcept {
+    return reinterpret_cast<FileEntry*>(memory_ + sizeof(Header)) + index;
+  }
 
   static constexpr std::size_t grows_by = 1024;
 
@@ -247,12 +249,12 @@ Result<std::vector<CounterValue>> CounterBlock::read_file(const std::string& pat
     return broken(path, fmt::format("{} counters in a file for {}", header.count, header.capacity));
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);  // it may just grow, by whole entries
-  if (size < file_bytes(header.capacity) || (size - sizeof(Header)) % sizeof(Entry) != 0) {
+  if (size < file_bytes(header.capacity) || (size - sizeof(Header)) % sizeof(FileEntry) != 0) {
     return broken(path, fmt::format("{} bytes where {} belong", status.st_size, file_bytes(header.capacity)));
   }
   // Copied with pread rather than mapped: a file that shrinks meanwhile is then an error and not a signal.
-  std::vector<Entry> entries(header.count);
-  if (!read_exactly(file.get(), entries.data(), entries.size() * sizeof(Entry), sizeof(Header))) {
+  std::vector<FileEntry> entries(header.count);
+  if (!read_exactly(file.get(), entries.data(), entries.size() * sizeof(FileEntry), sizeof(Header))) {
     return broken(path, "it became shorter while it was read");
   }
   std::vector<CounterValue> values;

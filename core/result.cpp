@@ -22,6 +22,7 @@ std::string_view to_string(ErrorKind kind) noexcept {
     case ErrorKind::handler_failed: return "handler failed";
     case ErrorKind::would_block: return "would block";
     case ErrorKind::timed_out: return "timed out";
+    case ErrorKind::disk_full: return "disk full";
     case ErrorKind::resource: return "resource";
     case ErrorKind::unsupported: return "unsupported";
   }

@@ -29,6 +29,7 @@ enum class ErrorKind {
   handler_failed, ///< a handler of the application threw, which ended this member
   would_block,    ///< no space now and the caller asked not to wait
   timed_out,      ///< others did not come in the configured time
+  disk_full,      ///< there is no space on the disk for what must last; goes on when there is
   resource,       ///< the operating system refused: memory, descriptors, permissions
   unsupported,    ///< this machine or provider cannot do it
 };

@@ -50,6 +50,7 @@ ExitCode exit_code_of(ErrorKind kind) noexcept {
     case ErrorKind::group_closed: return ExitCode::group_closed;
     case ErrorKind::would_block:
     case ErrorKind::timed_out: return ExitCode::timed_out;
+    case ErrorKind::disk_full:
     case ErrorKind::resource: return ExitCode::resource;
     case ErrorKind::unsupported: return ExitCode::unsupported;
   }

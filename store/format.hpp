@@ -1,0 +1,119 @@
+// The journal's parts on a disk, which FORMAT.md shows on one screen: as plain data, how they become bytes, and how bytes
+// are found to be none of them. Pure functions over memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <spindrift/core/digest.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/store/entry.hpp>
+#include <spindrift/store/storage.hpp>
+
+namespace spindrift::store {
+
+inline constexpr std::uint32_t format_version = 1;
+
+/// The node that a journal is of; nobody else goes on with it.
+struct JournalOwner {
+  Digest group;  ///< of the group's name
+  NodeId node;
+  friend bool operator==(const JournalOwner&, const JournalOwner&) = default;
+};
+
+/// Entries are sealed with this, so that one that lies in the wrong segment, or was left by an earlier use of the disk, is
+/// none.
+struct SegmentSeal {
+  Digest journal;                 ///< drawn at random when the journal was made
+  std::uint64_t number = 0;       ///< of the segment in its journal, from 0
+  std::uint64_t incarnation = 0;  ///< of the node that wrote it; not 0
+  friend bool operator==(const SegmentSeal&, const SegmentSeal&) = default;
+};
+
+struct SegmentHead {
+  SegmentSeal seal;
+  JournalOwner owner;
+  std::uint64_t bytes = 0;    ///< size of its file
+  std::uint64_t oldest = 0;   ///< number of the journal's first segment when this one was made
+  JournalPosition first;      ///< of its first entry; everything before it was durable when the head was written
+  Digest before;              ///< link of the chain before that
+  friend bool operator==(const SegmentHead&, const SegmentHead&) = default;
+};
+
+/// A segment's durability beyond its head and its entries: written now and then, into two places by turns.
+struct SegmentMark {
+  std::uint64_t number = 0;  ///< of the mark, from 1: the higher one counts
+  JournalPosition durable;   ///< everything before it was durable when the mark was written
+  std::uint64_t oldest = 0;  ///< number of the journal's first segment
+  friend bool operator==(const SegmentMark&, const SegmentMark&) = default;
+};
+
+/// The places within a segment, in bytes.
+inline constexpr std::uint64_t head_at[] = {0, 3 * block_bytes};
+inline constexpr std::uint64_t mark_at[] = {1 * block_bytes, 2 * block_bytes};
+inline constexpr std::uint64_t entries_at = 4 * block_bytes;
+/// Size of an entry's own part, in front of its payload; both together are padded to a multiple of `entry_alignment`.
+inline constexpr std::size_t entry_head_bytes = 88;
+inline constexpr std::size_t entry_alignment = 8;
+
+[[nodiscard]] constexpr std::uint64_t entry_bytes(std::uint64_t payload_bytes) noexcept {
+  return (entry_head_bytes + payload_bytes + entry_alignment - 1) / entry_alignment * entry_alignment;
+}
+
+/// One block each.
+[[nodiscard]] Blocks head_block(const SegmentHead& head);
+[[nodiscard]] Blocks mark_block(const SegmentSeal& seal, const SegmentMark& mark);
+
+/// A block that should be a head or a mark turned out to be this.
+enum class BlockState {
+  whole,
+  blank,    ///< zeros: it was never written
+  unknown,  ///< of another version of the format
+  damaged,
+};
+
+struct HeadReading {
+  BlockState state = BlockState::damaged;
+  SegmentHead head;           ///< if it is whole
+  std::uint32_t version = 0;  ///< if it is unknown
+};
+[[nodiscard]] HeadReading read_head(std::span<const std::byte> block) noexcept;
+
+struct MarkReading {
+  BlockState state = BlockState::damaged;
+  SegmentMark mark;  ///< if it is whole
+};
+/// A mark of another segment or incarnation is damaged.
+[[nodiscard]] MarkReading read_mark(std::span<const std::byte> block, const SegmentSeal& seal) noexcept;
+
+/// An entry's own part, unsealed, then its payload, then zeros up to `entry_bytes`.
+void append_entry(Blocks& to, const Digest& before, JournalPosition position, const EntryHead& head,
+                   std::span<const std::byte> payload);
+/// How an entry lies in what was written at once.
+struct EntryPlace {
+  JournalPosition batch;  ///< position of the first entry of its batch: everything before it was durable by then
+  bool last = false;      ///< of its batch: the next entry begins at the next block
+};
+/// Completes an entry that `append_entry` made: what it is sealed with depends on where it is written to.
+void seal_entry(std::span<std::byte> entry, const Digest& link, const SegmentSeal& seal, EntryPlace place) noexcept;
+
+struct FoundEntry {
+  Entry entry;  ///< its payload lies in the bytes that were read
+  Digest before;
+  EntryPlace place;
+  std::uint64_t bytes = 0;  ///< with its padding
+};
+/// The entry with which these bytes begin; nothing: there is none, or it is not as it was sealed.
+[[nodiscard]] std::optional<FoundEntry> read_entry(std::span<const std::byte> bytes, const SegmentSeal& seal) noexcept;
+
+[[nodiscard]] bool all_zero(std::span<const std::byte> bytes) noexcept;
+
+/// The name of a segment's file: 16 hexadecimal digits and ".segment".
+[[nodiscard]] std::string segment_name(std::uint64_t number);
+/// The number of the segment that has this name; nothing: it is the name of none.
+[[nodiscard]] std::optional<std::uint64_t> segment_number(std::string_view name) noexcept;
+
+}  // namespace spindrift::store

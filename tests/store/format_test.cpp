@@ -1,0 +1,143 @@
+// The bytes of a journal: what was written is read, and what was damaged, moved or never written is not.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/store/format.hpp>
+
+using namespace spindrift;
+using namespace spindrift::store;
+
+namespace {
+
+const EntryHead example_entry_head{
+    EntryKind::message, SubgroupId(2), NodeId(1), ViewId(8), SequenceNumber(77), 1'700'000'000};
+const SegmentSeal seal{digest_of("journal"), 7, 1234};
+
+SegmentHead example_head() {
+  return {seal, {digest_of("group"), NodeId(3)}, 16 * block_bytes, 5, JournalPosition(99), digest_of("before")};
+}
+
+/// One sealed entry, last of its batch, with that payload.
+Blocks example_entry(std::string_view payload) {
+  const EntryHead& head = example_entry_head;
+  const auto bytes = std::as_bytes(std::span(payload));
+  Blocks entry;
+  append_entry(entry, digest_of("before"), JournalPosition(41), head, bytes);
+  const Digest link = link_of(digest_of("before"), JournalPosition(41), head, bytes);
+  seal_entry(entry, link, seal, {JournalPosition(40), true});
+  return entry;
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace
+
+TEST_CASE("a segment's head and mark are read as they were written") {
+  const HeadReading head = read_head(head_block(example_head()));
+  REQUIRE(head.state == BlockState::whole);
+  CHECK(head.head == example_head());
+  const SegmentMark mark{3, JournalPosition(120), 6};
+  const MarkReading reading = read_mark(mark_block(seal, mark), seal);
+  REQUIRE(reading.state == BlockState::whole);
+  CHECK(reading.mark == mark);
+}
+
+TEST_CASE("a bit that flips anywhere in a head's block or a mark's is noticed") {
+  const SegmentMark mark{3, JournalPosition(120), 6};
+  for (std::size_t bit = 0; bit < block_bytes * 8; ++bit) {
+    Blocks head = head_block(example_head());
+    head[bit / 8] ^= std::byte(1U << (bit % 8));
+    REQUIRE(read_head(head).state != BlockState::whole);
+    Blocks marked = mark_block(seal, mark);
+    marked[bit / 8] ^= std::byte(1U << (bit % 8));
+    REQUIRE(read_mark(marked, seal).state == BlockState::damaged);
+  }
+}
+
+TEST_CASE("a head that was never written is blank, and one of a later version unknown") {
+  CHECK(read_head(Blocks(block_bytes)).state == BlockState::blank);
+  CHECK(read_mark(Blocks(block_bytes), seal).state == BlockState::blank);
+  Blocks later = head_block(example_head());
+  later[8] = std::byte{9};
+  const HeadReading reading = read_head(later);
+  CHECK(reading.state == BlockState::unknown);
+  CHECK(reading.version == 9);
+}
+
+TEST_CASE("a mark of another segment, incarnation or journal does not count") {
+  const Blocks mark = mark_block(seal, {3, JournalPosition(120), 6});
+  for (const SegmentSeal& other : {SegmentSeal{seal.journal, 8, seal.incarnation}, SegmentSeal{seal.journal, 7, 1235},
+                                   SegmentSeal{digest_of("other"), 7, seal.incarnation}})
+    CHECK(read_mark(mark, other).state == BlockState::damaged);
+}
+
+TEST_CASE("an entry is read as it was written, whatever its size") {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{5000}}) {
+    const std::string payload(size, 'x');
+    const Blocks entry = example_entry(payload);
+    CHECK(entry.size() == entry_bytes(size));
+    const auto found = read_entry(entry, seal);
+    REQUIRE(found);
+    CHECK(found->entry.position == JournalPosition(41));
+    CHECK(found->entry.head == example_entry_head);
+    CHECK(text_of(found->entry.payload) == payload);
+    CHECK(found->before == digest_of("before"));
+    CHECK(found->place.batch == JournalPosition(40));
+    CHECK(found->place.last);
+    CHECK(found->bytes == entry.size());
+  }
+}
+
+TEST_CASE("a bit that flips anywhere in an entry is noticed, and so is its end if it is cut off") {
+  const Blocks whole = example_entry("a payload of some bytes");
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    Blocks entry = whole;
+    entry[bit / 8] ^= std::byte(1U << (bit % 8));
+    REQUIRE_FALSE(read_entry(entry, seal));
+  }
+  for (std::size_t size = 0; size < whole.size(); ++size) REQUIRE_FALSE(read_entry(std::span(whole).first(size), seal));
+}
+
+TEST_CASE("an entry of another segment, incarnation or journal is none") {
+  const Blocks entry = example_entry("payload");
+  CHECK_FALSE(read_entry(entry, {seal.journal, 8, seal.incarnation}));
+  CHECK_FALSE(read_entry(entry, {seal.journal, 7, 1235}));
+  CHECK_FALSE(read_entry(entry, {digest_of("other"), 7, seal.incarnation}));
+}
+
+TEST_CASE("links differ where anything that an entry says differs, and follow the ones before") {
+  const EntryHead head{EntryKind::message, SubgroupId(2), NodeId(1), ViewId(8), SequenceNumber(77), 5};
+  const auto payload = std::as_bytes(std::span("payload"));
+  std::vector<Digest> links{link_of({}, JournalPosition(1), head, payload),
+                            link_of(digest_of("x"), JournalPosition(1), head, payload),
+                            link_of({}, JournalPosition(2), head, payload),
+                            link_of({}, JournalPosition(1), head, payload.first(3))};
+  const auto with = [&](auto change) {
+    EntryHead other = head;
+    change(other);
+    links.push_back(link_of({}, JournalPosition(1), other, payload));
+  };
+  with([](EntryHead& other) { other.kind = EntryKind::view; });
+  with([](EntryHead& other) { other.subgroup = SubgroupId(3); });
+  with([](EntryHead& other) { other.sender = NodeId(2); });
+  with([](EntryHead& other) { other.view = ViewId(9); });
+  with([](EntryHead& other) { other.sequence = SequenceNumber(78); });
+  with([](EntryHead& other) { other.time = 6; });
+  for (std::size_t i = 0; i < links.size(); ++i)
+    for (std::size_t other = 0; other < i; ++other) CHECK_FALSE(links[i] == links[other]);
+}
+
+TEST_CASE("a segment's name says its number, and no other name does") {
+  CHECK(segment_name(0) == "0000000000000000.segment");
+  CHECK(segment_name(0xabcdef) == "0000000000abcdef.segment");
+  CHECK(segment_number(segment_name(~std::uint64_t{0})) == ~std::uint64_t{0});
+  for (const char* const name : {"", ".segment", "next.segment", "0.segment", "0000000000ABCDEF.segment", "lock",
+                                 "0000000000abcdef.segmen", "0000000000abcdef.segment ", "-000000000abcdef.segment"})
+    CHECK_FALSE(segment_number(name));
+}
