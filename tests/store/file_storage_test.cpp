@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@
 #include <spindrift/store/file_storage.hpp>
 
 #include "../skip.hpp"
+#include "forgetful_fs.hpp"
 #include "temporary_directory.hpp"
 
 namespace spindrift::store {
@@ -254,9 +254,7 @@ TEST_CASE("a journal's directory that others may write is refused, and so is a l
 
 TEST_CASE("a disk that is full has no file that it could not hold, and room when another is gone") {
   if (::geteuid() != 0) return spindrift::test::skip("only root can mount a small file system");
-  // A mount in a namespace of this process's own is gone with it.
-  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    return spindrift::test::skip("no namespace of mounts can be had here");
+  if (!enter_own_mounts()) return spindrift::test::skip("no namespace of mounts can be had here");
   const TemporaryDirectory disk;
   if (::mount("tmpfs", disk.path().c_str(), "tmpfs", 0, "size=256k,mode=0700") != 0)
     return spindrift::test::skip("no tmpfs can be mounted here");
