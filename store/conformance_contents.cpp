@@ -109,6 +109,24 @@ Result<bool> durable_write_survives(Trial& trial) {
   return text == "abda";
 }
 
+Result<bool> begun_write_survives(Trial& trial) {
+  {
+    SPINDRIFT_TRY_ASSIGN(const File file, trial.make_durable("a", "aaaa"));
+    const Blocks first = blocks_of("bc", 1);
+    SPINDRIFT_TRY(file->begin_write(1 * block_bytes, first));
+    SPINDRIFT_TRY(file->finish_write());
+    const Blocks second = blocks_of("d", 2);
+    SPINDRIFT_TRY(file->begin_write(2 * block_bytes, second));
+    SPINDRIFT_TRY(file->finish_write());
+    SPINDRIFT_TRY(file->finish_write());
+    SPINDRIFT_TRY_ASSIGN(const std::string text, text_of(*file));
+    if (text != "abda") return false;
+  }
+  trial.crash();
+  SPINDRIFT_TRY_ASSIGN(const Text text, trial.text("a"));
+  return text == "abda";
+}
+
 Result<bool> durable_write_of_zeros_survives(Trial& trial) {
   {
     SPINDRIFT_TRY_ASSIGN(const File file, trial.create("a", 4));
@@ -219,6 +237,7 @@ constexpr std::array promises{
     StoragePromise{"a synced file that nobody wrote into has not its size, or no zeros, after a crash",
                    size_and_zeros_survive},
     StoragePromise{"a durable write is not there after a crash", durable_write_survives},
+    StoragePromise{"a write that was begun and finished is not there, or not after a crash", begun_write_survives},
     StoragePromise{"a durable write into a new file is not there after a crash, or not alone",
                    durable_write_of_zeros_survives},
     StoragePromise{"a durable write over one that is not durable is not there after a crash",

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/store/write_ring.hpp>
 
 namespace spindrift::store {
 namespace {
@@ -87,8 +88,14 @@ Result<void> pass_cache(int file, const std::string& path) {
 
 class DiskFile final : public StoredFile {
  public:
-  DiskFile(FileDescriptor file, std::string path, std::uint64_t bytes, bool may_change) noexcept
-      : file_(std::move(file)), path_(std::move(path)), bytes_(bytes), may_change_(may_change) {}
+  /// `ring`: null where writes do not go on beside their caller.
+  DiskFile(FileDescriptor file, std::string path, std::uint64_t bytes, bool may_change,
+           std::shared_ptr<WriteRing> ring) noexcept
+      : file_(std::move(file)), path_(std::move(path)), bytes_(bytes), may_change_(may_change), ring_(std::move(ring)) {}
+  // A write that is under way reads its caller's memory.
+  ~DiskFile() override { static_cast<void>(finish_write()); }
+  DiskFile(const DiskFile&) = delete;
+  DiskFile& operator=(const DiskFile&) = delete;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
 
@@ -118,6 +125,30 @@ class DiskFile final : public StoredFile {
     SPINDRIFT_TRY(write(at, from));
     if (uninterrupted([&] { return ::fdatasync(file_.get()); }) == 0) return {};
     return system_error("fdatasync", errno).at(path_);
+  }
+
+  // Without a ring it is durable before this returns.
+  [[nodiscard]] Result<void> begin_write(std::uint64_t at, std::span<const std::byte> from) override {
+    CHECK(may_change_ && begun_.empty());
+    check_range(at, from);
+    if (!ring_) return write_durably(at, from);
+    if (const int error_number = ring_->begin(file_.get(), at, from); error_number != 0)
+      return system_error("io_uring_enter", error_number).at(path_);
+    begun_ = from;
+    begun_at_ = at;
+    return {};
+  }
+
+  // The ring's write may have been shorter, or one that its file system does not know: the rest is written here.
+  [[nodiscard]] Result<void> finish_write() override {
+    if (begun_.empty()) return {};
+    const auto from = std::exchange(begun_, {});
+    const int written = ring_->finish();
+    const bool nothing_done = written == -EINTR || written == -EAGAIN || written == -EOPNOTSUPP;
+    if (written < 0 && !nothing_done) return system_error("write", -written).at(path_);
+    const std::size_t done = nothing_done ? 0 : static_cast<std::size_t>(written) / block_bytes * block_bytes;
+    if (done == from.size()) return {};
+    return write_durably(begun_at_ + done, from.subspan(done));
   }
 
   [[nodiscard]] Result<void> sync() override {
@@ -164,6 +195,9 @@ class DiskFile final : public StoredFile {
   std::uint64_t bytes_;
   bool may_change_;
   bool knows_durable_writes_ = true;  // the file system; else a sync follows each
+  std::shared_ptr<WriteRing> ring_;   // null: there is none
+  std::span<const std::byte> begun_;  // is being written
+  std::uint64_t begun_at_ = 0;
 };
 
 /// The directory, which this user alone may change; `made_max`: as many of its last components may be made.
@@ -184,6 +218,7 @@ Result<FileStorage> FileStorage::open_at(const std::string& path) {
   SPINDRIFT_TRY_ASSIGN(FileDescriptor directory, open_directory(path, 1));
   FileStorage storage(std::move(directory), path);
   SPINDRIFT_TRY(storage.take_lock(!was_there));
+  storage.ring_ = WriteRing::make();
   return storage;
 }
 
@@ -244,7 +279,7 @@ Result<std::unique_ptr<StoredFile>> FileStorage::create(std::string_view name, s
       ::openat(directory_.get(), file_name.c_str(), O_RDWR | O_CREAT | O_EXCL | open_flags, S_IRUSR | S_IWUSR));
   if (!file) return not_made("open", errno, path);
   auto prepared = pass_cache(file.get(), path);
-  auto made = std::make_unique<DiskFile>(std::move(file), path, bytes, true);
+  auto made = std::make_unique<DiskFile>(std::move(file), path, bytes, true, ring_);
   if (prepared) prepared = made->fill();
   if (prepared) return std::unique_ptr<StoredFile>(std::move(made));
   if (::unlinkat(directory_.get(), file_name.c_str(), 0) != 0) return system_error("unlink", errno).at(path);
@@ -270,7 +305,8 @@ Result<std::unique_ptr<StoredFile>> FileStorage::open(std::string_view name) {
         .at(path);
   }
   SPINDRIFT_TRY(pass_cache(file.get(), path));
-  return std::unique_ptr<StoredFile>(std::make_unique<DiskFile>(std::move(file), path, bytes, static_cast<bool>(lock_)));
+  const bool may_change = static_cast<bool>(lock_);
+  return std::unique_ptr<StoredFile>(std::make_unique<DiskFile>(std::move(file), path, bytes, may_change, ring_));
 }
 
 Result<void> FileStorage::rename(std::string_view from, std::string_view to) {

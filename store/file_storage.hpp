@@ -11,6 +11,8 @@
 
 namespace spindrift::store {
 
+class WriteRing;
+
 /// A directory on a local disk. Reads and writes go past the page cache where the file system allows it, so the memory of
 /// the kernel holds no second copy of the journal, and what is read is what the disk gives. Files that others could write,
 /// and links, are refused. Every error has the path as its place. Move-only; the files that it opened may outlive it.
@@ -34,6 +36,9 @@ class FileStorage final : public Storage {
   [[nodiscard]] Result<void> sync_names() override;
   [[nodiscard]] std::string place(std::string_view name) const override;
 
+  /// Whether a write can go on beside its caller, by io_uring; where that is not allowed, its caller waits.
+  [[nodiscard]] bool writes_beside() const noexcept { return ring_ != nullptr; }
+
  private:
   FileStorage(FileDescriptor directory, std::string path) noexcept
       : directory_(std::move(directory)), path_(std::move(path)) {}
@@ -42,6 +47,7 @@ class FileStorage final : public Storage {
   FileDescriptor directory_;
   FileDescriptor lock_;  ///< empty: nothing may be changed
   std::string path_;
+  std::shared_ptr<WriteRing> ring_;  // of all of its files; null: there is none
 };
 
 }  // namespace spindrift::store

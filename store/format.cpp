@@ -5,12 +5,16 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/check.hpp>
 
 namespace spindrift::store {
 namespace {
+
+using Words = std::array<std::uint64_t, 2>;
 
 constexpr std::uint64_t head_magic = 0x31'47'45'53'4e'52'50'53;  // "SPRNSEG1"
 constexpr std::uint64_t mark_magic = 0x31'4b'52'4d'4e'52'50'53;  // "SPRNMRK1"
@@ -23,6 +27,7 @@ struct EntryFields {
   Digest checksum;
   Digest before;
   std::uint64_t position = 0;
+  std::uint64_t version = 0;
   std::uint64_t view = 0;
   std::uint64_t sequence = 0;
   std::uint64_t time = 0;
@@ -36,11 +41,14 @@ struct EntryFields {
 static_assert(sizeof(EntryFields) == entry_head_bytes && std::has_unique_object_representations_v<EntryFields>);
 
 bool is_kind(std::uint16_t kind) noexcept {
-  return kind >= static_cast<std::uint16_t>(EntryKind::message) && kind <= static_cast<std::uint16_t>(EntryKind::acceptance);
+  return kind >= static_cast<std::uint16_t>(EntryKind::message) && kind <= static_cast<std::uint16_t>(EntryKind::base);
 }
 
-Digest checksum_of(const Digest& link, const SegmentSeal& seal, std::uint64_t batch, std::uint16_t flags) noexcept {
-  return digest_of(field_bytes(link.words, seal.journal.words, seal.number, seal.incarnation, batch, flags));
+/// The link covers the rest of the entry, but a base's, which is given to it.
+Digest checksum_of(const EntryFields& fields, const Digest& link, const SegmentSeal& seal) noexcept {
+  EntryFields rest = fields;
+  rest.checksum = {};
+  return digest_of(field_bytes(link.words, seal.journal.words, seal.number, seal.incarnation, rest));
 }
 
 /// The fields, their digest, and zeros.
@@ -61,35 +69,43 @@ bool is_digested(std::span<const std::byte> block, std::size_t fields_bytes) noe
   return digest_of(block.first(fields_bytes)).words == reader.get<std::array<std::uint64_t, 2>>() && all_zero(reader.rest());
 }
 
-using Words = std::array<std::uint64_t, 2>;
-
 }  // namespace
-
-std::string_view to_string(EntryKind kind) noexcept {
-  switch (kind) {
-    case EntryKind::message: return "message";
-    case EntryKind::view: return "view";
-    case EntryKind::acceptance: return "acceptance";
-  }
-  return "unknown";
-}
-
-Digest link_of(const Digest& before, JournalPosition position, const EntryHead& head,
-               std::span<const std::byte> payload) noexcept {
-  const Digest content = digest_of(payload);
-  const std::uint64_t length = payload.size();
-  const auto kind = static_cast<std::uint16_t>(head.kind);
-  return digest_of(field_bytes(before.words, position, head.view, head.sequence, head.time, head.subgroup, head.sender,
-                               length, kind, content.words));
-}
 
 bool all_zero(std::span<const std::byte> bytes) noexcept {
   return bytes.empty() || (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
+Blocks log_ends_blocks(const LogEnds& ends) {
+  ByteWriter writer;
+  for (const LogEnd& end : ends.all())
+    writer.put(std::uint64_t{end.subgroup.value()}, end.version, end.view, end.sequence, end.link.words);
+  const std::vector<std::byte> bytes = writer.take();
+  CHECK(bytes.size() == ends.all().size() * log_end_bytes);
+  Blocks blocks(log_ends_bytes(ends.all().size()));
+  std::ranges::copy(bytes, blocks.begin());
+  return blocks;
+}
+
+Digest log_ends_digest(const LogEnds& ends) { return digest_of(log_ends_blocks(ends)); }
+
+std::optional<LogEnds> read_log_ends(std::span<const std::byte> copy, const SegmentHead& head) {
+  if (copy.size() != log_ends_bytes(head.logs) || digest_of(copy) != head.log_ends) return std::nullopt;
+  ByteReader reader(copy);
+  std::vector<LogEnd> ends(head.logs);
+  for (LogEnd& end : ends) {
+    end.subgroup = SubgroupId(static_cast<std::uint32_t>(reader.get<std::uint64_t>()));
+    end.version = reader.get<LogVersion>();
+    end.view = reader.get<ViewId>();
+    end.sequence = reader.get<SequenceNumber>();
+    end.link.words = reader.get<Words>();
+  }
+  return LogEnds(std::move(ends));
+}
+
 Blocks head_block(const SegmentHead& head) {
   return digested_block(head_magic, format_version, head.owner.node, head.seal.journal.words, head.owner.group.words,
-                        head.seal.number, head.seal.incarnation, head.bytes, head.oldest, head.first, head.before.words);
+                        head.seal.number, head.seal.incarnation, head.bytes, head.oldest, head.first, head.logs,
+                        head.log_ends.words);
 }
 
 HeadReading read_head(std::span<const std::byte> block) noexcept {
@@ -110,13 +126,14 @@ HeadReading read_head(std::span<const std::byte> block) noexcept {
   head.bytes = reader.get<std::uint64_t>();
   head.oldest = reader.get<std::uint64_t>();
   head.first = reader.get<JournalPosition>();
-  head.before.words = reader.get<Words>();
+  head.logs = reader.get<std::uint64_t>();
+  head.log_ends.words = reader.get<Words>();
   if (magic != head_magic || !reader.ok()) return reading;
   if (reading.version != format_version) {
     reading.state = BlockState::unknown;
     return reading;
   }
-  if (is_digested(block, block.size() - reader.rest().size())) reading.state = BlockState::whole;
+  if (is_digested(block, block.size() - reader.rest().size()) && head.logs <= logs_max) reading.state = BlockState::whole;
   return reading;
 }
 
@@ -146,32 +163,26 @@ MarkReading read_mark(std::span<const std::byte> block, const SegmentSeal& seal)
   return reading;
 }
 
-void append_entry(Blocks& to, const Digest& before, JournalPosition position, const EntryHead& head,
-                   std::span<const std::byte> payload) {
-  CHECK(payload.size() <= payload_bytes_max);
+LogEnd seal_entry(std::span<std::byte> to, const Entry& entry, const LogEnd& before, const SegmentSeal& seal,
+                  EntryPlace place) {
+  CHECK(to.size() == entry_bytes(entry.payload.size()));
+  const LogEnd end = end_behind(before, entry.head, entry.version, entry.payload);
   EntryFields fields;
-  fields.before = before;
-  fields.position = position.value();
-  fields.view = head.view.value();
-  fields.sequence = head.sequence.value();
-  fields.time = head.time;
-  fields.subgroup = head.subgroup.value();
-  fields.sender = head.sender.value();
-  fields.length = static_cast<std::uint32_t>(payload.size());
-  fields.kind = static_cast<std::uint16_t>(head.kind);
-  const std::size_t at = to.size();
-  to.resize(at + entry_bytes(payload.size()));
-  std::memcpy(to.data() + at, &fields, sizeof fields);
-  if (!payload.empty()) std::memcpy(to.data() + at + sizeof fields, payload.data(), payload.size());
-}
-
-void seal_entry(std::span<std::byte> entry, const Digest& link, const SegmentSeal& seal, EntryPlace place) noexcept {
-  EntryFields fields;
-  std::memcpy(&fields, entry.data(), sizeof fields);
+  fields.before = before.link;
+  fields.position = entry.position.value();
+  fields.version = entry.version.value();
+  fields.view = entry.head.view.value();
+  fields.sequence = entry.head.sequence.value();
+  fields.time = entry.head.time;
   fields.batch = place.batch.value();
+  fields.subgroup = entry.head.subgroup.value();
+  fields.sender = entry.head.sender.value();
+  fields.length = static_cast<std::uint32_t>(entry.payload.size());
+  fields.kind = static_cast<std::uint16_t>(entry.head.kind);
   fields.flags = place.last ? last_of_batch : 0;
-  fields.checksum = checksum_of(link, seal, fields.batch, fields.flags);
-  std::memcpy(entry.data(), &fields, sizeof fields);
+  fields.checksum = checksum_of(fields, end.link, seal);
+  std::memcpy(to.data(), &fields, sizeof fields);
+  return end;
 }
 
 std::optional<FoundEntry> read_entry(std::span<const std::byte> bytes, const SegmentSeal& seal) noexcept {
@@ -183,13 +194,18 @@ std::optional<FoundEntry> read_entry(std::span<const std::byte> bytes, const Seg
   const std::uint64_t whole = entry_bytes(fields.length);
   if (fields.length > payload_bytes_max || whole > bytes.size()) return std::nullopt;
   FoundEntry found;
-  found.entry.position = JournalPosition(fields.position);
-  found.entry.head = {static_cast<EntryKind>(fields.kind), SubgroupId(fields.subgroup), NodeId(fields.sender),
-                       ViewId(fields.view), SequenceNumber(fields.sequence), fields.time};
-  found.entry.payload = bytes.subspan(entry_head_bytes, fields.length);
-  found.before = fields.before;
-  found.entry.chain = link_of(fields.before, found.entry.position, found.entry.head, found.entry.payload);
-  if (fields.checksum != checksum_of(found.entry.chain, seal, fields.batch, fields.flags)) return std::nullopt;
+  Entry& entry = found.entry;
+  entry.position = JournalPosition(fields.position);
+  entry.version = LogVersion(fields.version);
+  entry.head = {static_cast<EntryKind>(fields.kind), SubgroupId(fields.subgroup), NodeId(fields.sender),
+                ViewId(fields.view), SequenceNumber(fields.sequence), fields.time};
+  entry.payload = bytes.subspan(entry_head_bytes, fields.length);
+  if (entry.head.kind == EntryKind::base && fields.length != sizeof(Words)) return std::nullopt;
+  found.link_before = fields.before;
+  LogEnd before;
+  before.link = fields.before;
+  found.end = end_behind(before, entry.head, entry.version, entry.payload);
+  if (fields.checksum != checksum_of(fields, found.end.link, seal)) return std::nullopt;
   if (!all_zero(bytes.subspan(entry_head_bytes + fields.length, whole - entry_head_bytes - fields.length)))
     return std::nullopt;
   found.place = {JournalPosition(fields.batch), fields.flags == last_of_batch};

@@ -39,11 +39,13 @@ struct SegmentHead {
   std::uint64_t bytes = 0;    ///< size of its file
   std::uint64_t oldest = 0;   ///< number of the journal's first segment when this one was made
   JournalPosition first;      ///< of its first entry; everything before it was durable when the head was written
-  Digest before;              ///< link of the chain before that
+  std::uint64_t logs = 0;     ///< so many logs have an end before it: in two copies behind the second head
+  Digest log_ends;            ///< the digest of these
   friend bool operator==(const SegmentHead&, const SegmentHead&) = default;
 };
 
-/// A segment's durability beyond its head and its entries: written now and then, into two places by turns.
+/// A segment's durability beyond its head and its entries: written now and then; in two places, of which the
+/// second alone may be written without a sync.
 struct SegmentMark {
   std::uint64_t number = 0;  ///< of the mark, from 1: the higher one counts
   JournalPosition durable;   ///< everything before it was durable when the mark was written
@@ -54,14 +56,33 @@ struct SegmentMark {
 /// The places within a segment, in bytes.
 inline constexpr std::uint64_t head_at[] = {0, 3 * block_bytes};
 inline constexpr std::uint64_t mark_at[] = {1 * block_bytes, 2 * block_bytes};
-inline constexpr std::uint64_t entries_at = 4 * block_bytes;
+inline constexpr std::uint64_t log_ends_at = 4 * block_bytes;
+/// Size of the end of one log.
+inline constexpr std::size_t log_end_bytes = 48;
+/// The most ends that a head may say there are.
+inline constexpr std::uint64_t logs_max = 1 << 20U;
+/// Size of one copy of the ends of so many logs.
+[[nodiscard]] constexpr std::uint64_t log_ends_bytes(std::uint64_t logs) noexcept {
+  return whole_blocks(logs * log_end_bytes);
+}
+/// The place of the first entry behind them.
+[[nodiscard]] constexpr std::uint64_t entries_at(std::uint64_t logs) noexcept {
+  return log_ends_at + 2 * log_ends_bytes(logs);
+}
 /// Size of an entry's own part, in front of its payload; both together are padded to a multiple of `entry_alignment`.
-inline constexpr std::size_t entry_head_bytes = 88;
+inline constexpr std::size_t entry_head_bytes = 96;
 inline constexpr std::size_t entry_alignment = 8;
 
 [[nodiscard]] constexpr std::uint64_t entry_bytes(std::uint64_t payload_bytes) noexcept {
   return (entry_head_bytes + payload_bytes + entry_alignment - 1) / entry_alignment * entry_alignment;
 }
+
+/// Whole blocks; of no ends none.
+[[nodiscard]] Blocks log_ends_blocks(const LogEnds& ends);
+/// The ends in one copy; nothing: it is not what the head says.
+[[nodiscard]] std::optional<LogEnds> read_log_ends(std::span<const std::byte> copy, const SegmentHead& head);
+/// For a head.
+[[nodiscard]] Digest log_ends_digest(const LogEnds& ends);
 
 /// One block each.
 [[nodiscard]] Blocks head_block(const SegmentHead& head);
@@ -89,20 +110,20 @@ struct MarkReading {
 /// A mark of another segment or incarnation is damaged.
 [[nodiscard]] MarkReading read_mark(std::span<const std::byte> block, const SegmentSeal& seal) noexcept;
 
-/// An entry's own part, unsealed, then its payload, then zeros up to `entry_bytes`.
-void append_entry(Blocks& to, const Digest& before, JournalPosition position, const EntryHead& head,
-                   std::span<const std::byte> payload);
-/// How an entry lies in what was written at once.
+/// An entry's place in what was written at once.
 struct EntryPlace {
   JournalPosition batch;  ///< position of the first entry of its batch: everything before it was durable by then
   bool last = false;      ///< of its batch: the next entry begins at the next block
 };
-/// Completes an entry that `append_entry` made: what it is sealed with depends on where it is written to.
-void seal_entry(std::span<std::byte> entry, const Digest& link, const SegmentSeal& seal, EntryPlace place) noexcept;
+/// Writes an entry's own part in front of its payload: `to` is `entry_bytes` long, and has payload and zeros already.
+/// Returns the end of its log behind it.
+LogEnd seal_entry(std::span<std::byte> to, const Entry& entry, const LogEnd& before, const SegmentSeal& seal,
+                  EntryPlace place);
 
 struct FoundEntry {
   Entry entry;  ///< its payload lies in the bytes that were read
-  Digest before;
+  Digest link_before;
+  LogEnd end;  ///< of its log, behind it
   EntryPlace place;
   std::uint64_t bytes = 0;  ///< with its padding
 };

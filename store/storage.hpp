@@ -56,6 +56,11 @@ class StoredFile {
   [[nodiscard]] virtual Result<void> write(std::uint64_t at, std::span<const std::byte> from) = 0;
   /// The same, and these bytes are durable when it returns. Nothing is said of earlier writes.
   [[nodiscard]] virtual Result<void> write_durably(std::uint64_t at, std::span<const std::byte> from) = 0;
+  /// Begins the same, where that can go on beside the caller; `from` stays as it is until `finish_write`, and nothing else
+  /// is asked of the file before. A crash before that has made of it what it likes.
+  [[nodiscard]] virtual Result<void> begin_write(std::uint64_t at, std::span<const std::byte> from) = 0;
+  /// The write that was begun is durable when it returns.
+  [[nodiscard]] virtual Result<void> finish_write() = 0;
   /// Everything that was written into the file, and its size, is durable when it returns; its name is not.
   [[nodiscard]] virtual Result<void> sync() = 0;
 };

@@ -13,6 +13,7 @@ namespace {
 enum class Mistake {
   none,
   durable_write_is_not_durable,
+  finish_does_not_sync,
   sync_misses_content,
   sync_misses_size,
   sync_names_misses_creates,
@@ -66,6 +67,11 @@ class ModelFile final : public StoredFile {
     std::ranges::copy(from, inode_->durable.begin() + static_cast<std::ptrdiff_t>(at));
     return {};
   }
+  [[nodiscard]] Result<void> begin_write(std::uint64_t at, std::span<const std::byte> from) override {
+    if (mistake_ == Mistake::finish_does_not_sync) return write(at, from);
+    return write_durably(at, from);
+  }
+  [[nodiscard]] Result<void> finish_write() override { return {}; }
   [[nodiscard]] Result<void> sync() override {
     const std::size_t size = inode_->durable.size();
     if (mistake_ != Mistake::sync_misses_content) inode_->durable = inode_->now;
@@ -211,6 +217,7 @@ TEST_CASE("a storage that breaks a promise is told which") {
   };
   const std::vector<Planted> all = {
       {Mistake::durable_write_is_not_durable, "a durable write is not there after a crash"},
+      {Mistake::finish_does_not_sync, "a write that was begun and finished is not there, or not after a crash"},
       {Mistake::sync_misses_content, "a write before a sync is not there after a crash"},
       {Mistake::sync_misses_size, "a synced file that nobody wrote into has not its size, or no zeros, after a crash"},
       {Mistake::sync_names_misses_creates, "a new name is not there after sync_names and a crash"},

@@ -29,6 +29,10 @@ class CarelessFile final : public StoredFile {
   [[nodiscard]] Result<void> write_durably(std::uint64_t at, std::span<const std::byte> from) override {
     return omitted_ == Omitted::durability ? file_->write(at, from) : file_->write_durably(at, from);
   }
+  [[nodiscard]] Result<void> begin_write(std::uint64_t at, std::span<const std::byte> from) override {
+    return omitted_ == Omitted::durability ? file_->write(at, from) : file_->begin_write(at, from);
+  }
+  [[nodiscard]] Result<void> finish_write() override { return file_->finish_write(); }
   [[nodiscard]] Result<void> sync() override { return omitted_ == Omitted::sync ? Result<void>() : file_->sync(); }
 
  private:
@@ -116,6 +120,7 @@ TEST_CASE("on a disk that loses what was not synced, the suite names the promise
   CHECK(found(Omitted::sync_names, "a renamed file has not its new name alone after sync_names and a crash"));
   CHECK(found(Omitted::sync_names, "a removed file is there again after sync_names and a crash, or another is not"));
   CHECK(found(Omitted::durability, "a durable write is not there after a crash"));
+  CHECK(found(Omitted::durability, "a write that was begun and finished is not there, or not after a crash"));
   CHECK_FALSE(found(Omitted::durability, "a write before a sync is not there after a crash"));
 }
 

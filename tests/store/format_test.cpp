@@ -16,19 +16,22 @@ namespace {
 const EntryHead example_entry_head{
     EntryKind::message, SubgroupId(2), NodeId(1), ViewId(8), SequenceNumber(77), 1'700'000'000};
 const SegmentSeal seal{digest_of("journal"), 7, 1234};
+const LogEnds example_ends({{SubgroupId(2), LogVersion(41), ViewId(8), SequenceNumber(76), digest_of("two")},
+                            {no_subgroup, LogVersion(3), ViewId(8), SequenceNumber(0), digest_of("none")}});
 
 SegmentHead example_head() {
-  return {seal, {digest_of("group"), NodeId(3)}, 16 * block_bytes, 5, JournalPosition(99), digest_of("before")};
+  return {seal, {digest_of("group"), NodeId(3)}, 16 * block_bytes, 5, JournalPosition(99), 2, log_ends_digest(example_ends)};
 }
 
 /// One sealed entry, last of its batch, with that payload.
 Blocks example_entry(std::string_view payload) {
-  const EntryHead& head = example_entry_head;
   const auto bytes = std::as_bytes(std::span(payload));
-  Blocks entry;
-  append_entry(entry, digest_of("before"), JournalPosition(41), head, bytes);
-  const Digest link = link_of(digest_of("before"), JournalPosition(41), head, bytes);
-  seal_entry(entry, link, seal, {JournalPosition(40), true});
+  const LogEnd before = example_ends.of(SubgroupId(2));
+  Blocks entry(entry_bytes(bytes.size()));
+  std::ranges::copy(bytes, entry.begin() + entry_head_bytes);
+  const LogEnd end = seal_entry(entry, {JournalPosition(140), before.version, example_entry_head, bytes}, before, seal,
+                                {JournalPosition(120), true});
+  CHECK(end == end_behind(before, example_entry_head, before.version, bytes));
   return entry;
 }
 
@@ -84,14 +87,39 @@ TEST_CASE("an entry is read as it was written, whatever its size") {
     CHECK(entry.size() == entry_bytes(size));
     const auto found = read_entry(entry, seal);
     REQUIRE(found);
-    CHECK(found->entry.position == JournalPosition(41));
+    CHECK(found->entry.position == JournalPosition(140));
+    CHECK(found->entry.version == LogVersion(41));
     CHECK(found->entry.head == example_entry_head);
     CHECK(text_of(found->entry.payload) == payload);
-    CHECK(found->before == digest_of("before"));
-    CHECK(found->place.batch == JournalPosition(40));
+    CHECK(found->link_before == digest_of("two"));
+    CHECK(found->end.version == LogVersion(42));
+    CHECK(found->place.batch == JournalPosition(120));
     CHECK(found->place.last);
     CHECK(found->bytes == entry.size());
   }
+}
+
+TEST_CASE("ends of logs are read as they were written, and a copy that differs is none") {
+  const Blocks copy = log_ends_blocks(example_ends);
+  CHECK(copy.size() == log_ends_bytes(2));
+  CHECK(read_log_ends(copy, example_head()) == example_ends);
+  for (std::size_t byte = 0; byte < copy.size(); ++byte) {
+    Blocks damaged = copy;
+    damaged[byte] ^= std::byte{1};
+    REQUIRE_FALSE(read_log_ends(damaged, example_head()));
+  }
+  CHECK(log_ends_blocks({}).empty());
+}
+
+TEST_CASE("the ends of logs are found by subgroup, and a log without an entry ends at its beginning") {
+  LogEnds ends = example_ends;
+  CHECK(ends.of(SubgroupId(2)).version == LogVersion(41));
+  CHECK(ends.of(SubgroupId(1)) == LogEnd{SubgroupId(1), LogVersion(0), ViewId(0), SequenceNumber(0), Digest{}});
+  ends.set({SubgroupId(1), LogVersion(9), ViewId(1), SequenceNumber(2), {}});
+  ends.set({SubgroupId(2), LogVersion(42), ViewId(1), SequenceNumber(2), {}});
+  REQUIRE(ends.all().size() == 3);
+  CHECK(ends.all()[0].subgroup == SubgroupId(1));
+  CHECK(ends.of(SubgroupId(2)).version == LogVersion(42));
 }
 
 TEST_CASE("a bit that flips anywhere in an entry is noticed, and so is its end if it is cut off") {
@@ -111,26 +139,35 @@ TEST_CASE("an entry of another segment, incarnation or journal is none") {
   CHECK_FALSE(read_entry(entry, {digest_of("other"), 7, seal.incarnation}));
 }
 
-TEST_CASE("links differ where anything that an entry says differs, and follow the ones before") {
-  const EntryHead head{EntryKind::message, SubgroupId(2), NodeId(1), ViewId(8), SequenceNumber(77), 5};
+TEST_CASE("links differ where anything differs that all members have of an entry, and follow the ones before") {
   const auto payload = std::as_bytes(std::span("payload"));
-  std::vector<Digest> links{link_of({}, JournalPosition(1), head, payload),
-                            link_of(digest_of("x"), JournalPosition(1), head, payload),
-                            link_of({}, JournalPosition(2), head, payload),
-                            link_of({}, JournalPosition(1), head, payload.first(3))};
-  const auto with = [&](auto change) {
-    EntryHead other = head;
-    change(other);
-    links.push_back(link_of({}, JournalPosition(1), other, payload));
+  const LogEnd before = example_ends.of(SubgroupId(2));
+  std::vector<Digest> links;
+  const auto link = [&](auto change) {
+    LogEnd end = before;
+    EntryHead head = example_entry_head;
+    LogVersion version = before.version;
+    std::span<const std::byte> bytes = payload;
+    change(end, head, version, bytes);
+    links.push_back(end_behind(end, head, version, bytes).link);
   };
-  with([](EntryHead& other) { other.kind = EntryKind::view; });
-  with([](EntryHead& other) { other.subgroup = SubgroupId(3); });
-  with([](EntryHead& other) { other.sender = NodeId(2); });
-  with([](EntryHead& other) { other.view = ViewId(9); });
-  with([](EntryHead& other) { other.sequence = SequenceNumber(78); });
-  with([](EntryHead& other) { other.time = 6; });
+  link([](auto&...) {});
+  link([](LogEnd& end, auto&...) { end.link = digest_of("other"); });
+  link([](auto&, EntryHead& head, auto&...) { head.kind = EntryKind::view; });
+  link([](auto&, EntryHead& head, auto&...) { head.subgroup = SubgroupId(3); });
+  link([](auto&, EntryHead& head, auto&...) { head.sender = NodeId(2); });
+  link([](auto&, EntryHead& head, auto&...) { head.view = ViewId(9); });
+  link([](auto&, EntryHead& head, auto&...) { head.sequence = SequenceNumber(78); });
+  link([](auto&, auto&, LogVersion& version, auto&) { version = LogVersion(42); });
+  link([](auto&, auto&, auto&, std::span<const std::byte>& bytes) { bytes = bytes.first(3); });
   for (std::size_t i = 0; i < links.size(); ++i)
     for (std::size_t other = 0; other < i; ++other) CHECK_FALSE(links[i] == links[other]);
+}
+
+TEST_CASE("behind a base the log goes on from the version and the link that it names") {
+  const LogEnd end{SubgroupId(2), LogVersion(500), ViewId(9), SequenceNumber(3), digest_of("theirs")};
+  const EntryHead head{EntryKind::base, SubgroupId(2), NodeId(0), ViewId(9), SequenceNumber(3), 0};
+  CHECK(end_behind(example_ends.of(SubgroupId(2)), head, LogVersion(500), std::as_bytes(std::span(end.link.words))) == end);
 }
 
 TEST_CASE("a segment's name says its number, and no other name does") {

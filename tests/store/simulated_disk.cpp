@@ -285,6 +285,17 @@ class SimulatedDisk::OpenFile final : public store::StoredFile {
   Result<void> write_durably(std::uint64_t at, std::span<const std::byte> from) override {
     return alive() ? disk_->write_durably(file_, at, from) : failure("the process is gone", "");
   }
+  // Until it is finished it is nowhere; a crash in the middle of it is one in the middle of a durable write.
+  Result<void> begin_write(std::uint64_t at, std::span<const std::byte> from) override {
+    SPINDRIFT_CHECK(begun_.empty());
+    begun_ = from;
+    begun_at_ = at;
+    return {};
+  }
+  Result<void> finish_write() override {
+    if (begun_.empty()) return {};
+    return write_durably(begun_at_, std::exchange(begun_, {}));
+  }
   Result<void> sync() override { return alive() ? disk_->sync(file_) : failure("the process is gone", ""); }
 
  private:
@@ -294,6 +305,8 @@ class SimulatedDisk::OpenFile final : public store::StoredFile {
   FileNumber file_;
   std::uint64_t crash_count_;
   std::uint64_t bytes_;
+  std::span<const std::byte> begun_;
+  std::uint64_t begun_at_ = 0;
 };
 
 /// All files, until the next crash.

@@ -1,0 +1,99 @@
+// One walk over a segment serves both: it goes from entry to entry, and where one cannot be read it searches for the next.
+#include <spindrift/store/scan.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace spindrift::store {
+namespace {
+
+JournalPosition after(JournalPosition position) noexcept { return JournalPosition(position.value() + 1); }
+
+class EntryWalk {
+ public:
+  EntryWalk(const SegmentView& segment, JournalPosition limit)
+      : segment_(segment),
+        limit_(limit),
+        ends_(segment.ends),
+        expected_(segment.head.first),
+        at_(entries_at(segment.head.logs)),
+        used_(at_) {}
+
+  /// The next entry that can be read; nothing: there is none. A hole before it is appended, and one behind it.
+  std::optional<FoundEntry> next(std::vector<Hole>& holes) {
+    if (expected_ >= limit_) return std::nullopt;
+    auto found = at_ < bytes().size() ? read_entry(bytes().subspan(at_), segment_.head.seal) : std::nullopt;
+    if (!found || found->entry.position != expected_ || !follows(*found)) found = search(holes);
+    if (!found) return std::nullopt;
+    used_ = at_ + found->bytes;
+    at_ = found->place.last ? whole_blocks(used_) : used_;
+    expected_ = after(found->entry.position);
+    ends_.set(found->end);
+    if (!all_zero(bytes().subspan(used_, at_ - used_))) holes.push_back({used_, expected_, expected_});
+    return found;
+  }
+
+  [[nodiscard]] std::uint64_t used() const noexcept { return used_; }
+  [[nodiscard]] const LogEnds& ends() const noexcept { return ends_; }
+
+ private:
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return segment_.bytes; }
+
+  /// Whether it is the next of its log, as far as the journal has that.
+  [[nodiscard]] bool follows(const FoundEntry& found) const noexcept {
+    if (found.entry.head.kind == EntryKind::base) return true;
+    const LogEnd end = ends_.of(found.entry.head.subgroup);
+    return found.entry.version == end.version && found.link_before == end.link;
+  }
+
+  /// A batch can begin at any block, and an entry behind one whose length cannot be read at any multiple of the alignment.
+  std::optional<FoundEntry> search(std::vector<Hole>& holes) {
+    for (std::uint64_t at = at_; at + entry_head_bytes <= bytes().size(); at += entry_alignment) {
+      const std::uint64_t block_end = whole_blocks(at + 1);
+      if (all_zero(bytes().subspan(at, block_end - at))) {
+        at = block_end - entry_alignment;
+        continue;
+      }
+      auto found = read_entry(bytes().subspan(at), segment_.head.seal);
+      if (!found || found->entry.position <= expected_ || found->entry.position >= limit_) continue;
+      holes.push_back({at_, expected_, found->entry.position});
+      at_ = at;
+      return found;
+    }
+    return std::nullopt;
+  }
+
+  const SegmentView& segment_;
+  JournalPosition limit_;
+  LogEnds ends_;
+  JournalPosition expected_;
+  std::uint64_t at_;
+  std::uint64_t used_;
+};
+
+}  // namespace
+
+SegmentScan scan_segment(const SegmentView& segment, JournalPosition limit) {
+  SegmentScan scan;
+  scan.end = scan.vouched = segment.head.first;
+  EntryWalk walk(segment, limit);
+  while (const auto found = walk.next(scan.holes)) {
+    scan.end = after(found->entry.position);
+    scan.time = found->entry.head.time;
+    scan.vouched = std::max(scan.vouched, found->place.batch);
+  }
+  scan.ends = walk.ends();
+  scan.used = walk.used();
+  return scan;
+}
+
+bool visit_entries(const SegmentView& segment, JournalPosition from, JournalPosition limit, const EntryVisitor& visitor) {
+  std::vector<Hole> holes;
+  EntryWalk walk(segment, limit);
+  while (const auto found = walk.next(holes)) {
+    if (found->entry.position >= from && !visitor(found->entry)) return false;
+  }
+  return true;
+}
+
+}  // namespace spindrift::store
