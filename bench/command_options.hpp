@@ -127,5 +127,6 @@ void add_subgroups_command(const Commands& to);
 void add_observers_command(const Commands& to);
 void add_connect_command(const Commands& to);
 void add_wire_command(const Commands& to);
+void add_journal_command(const Commands& to);
 
 }  // namespace spindrift::bench

@@ -2,8 +2,10 @@
 #include <catch2/catch.hpp>
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -139,6 +141,26 @@ TEST_CASE(
   }
   CHECK(sealed == 1);
   CHECK(output.lines.back()["bench"] == "sealing alone");
+}
+
+TEST_CASE("bench journal prints what is durable beside plain files, and leaves nothing behind") {
+  const auto directory = std::filesystem::temp_directory_path() / ("bench-journal-" + std::to_string(::getpid()));
+  REQUIRE(std::filesystem::create_directory(directory));
+  const Output output = bench("journal --processes 1,2 --size 100 --commits 10 --seconds 0.1 --repeat 1 --directory " +
+                              directory.string());
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 2 * 2);
+  for (const auto& line : output.lines) {
+    CHECK(line["median"] > 0);
+    CHECK(line["limit_median"] > 0);
+  }
+  CHECK(std::filesystem::is_empty(directory));
+  std::filesystem::remove(directory);
+}
+
+TEST_CASE("bench journal says which directory it cannot use") {
+  const Output output = bench("journal --processes 1 --size 100 --directory /nowhere/at/all");
+  CHECK(output.exit_code == 7);
 }
 
 TEST_CASE("bench subgroups prints the sum, and of busy ones each one's share beside an equal one") {
