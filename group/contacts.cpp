@@ -15,7 +15,7 @@
 #include <spindrift/fabric/tcp/discovery.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/group/roster_messages.hpp>
-#include <spindrift/group/view_file.hpp>
+#include <spindrift/group/view_journal.hpp>
 
 namespace spindrift::group {
 
@@ -150,9 +150,9 @@ Error none_in_time(const Config& config, NodeId self, const std::string& contact
 /// remembers none, or that one has ended; or another process of the node has the record, which is told of later.
 std::optional<Roster> remembered(const Config& config, NodeId self) {
   const auto directory = value_or_throw(GuardedDirectory::open(config.runtime_directory(), config.group_name()));
-  auto file = ViewFile::open(directory, self);
-  if (!file && file.error().kind() == ErrorKind::refused) return std::nullopt;
-  const auto record = value_or_throw(value_or_throw(std::move(file)).load());
+  auto memory = open_view_memory(config, directory, self);
+  if (!memory && memory.error().kind() == ErrorKind::refused) return std::nullopt;
+  const auto record = value_or_throw(value_or_throw(std::move(memory))->load());
   if (!record) return std::nullopt;
   if (!record->accepted.empty()) return record->accepted.back().roster;
   if (!record->last || record->last->members.empty()) return std::nullopt;

@@ -26,7 +26,7 @@
 #include <spindrift/group/group_fabric.hpp>
 #include <spindrift/group/layout_digest.hpp>
 #include <spindrift/group/steady_layout.hpp>
-#include <spindrift/group/view_file.hpp>
+#include <spindrift/group/view_journal.hpp>
 #include <spindrift/views/parts.hpp>
 
 namespace spindrift {
@@ -214,8 +214,7 @@ void GroupCore::join(const group::Probe& probe) {
       group::open_group_fabric(*config_, environment_.audit, attached_.discovery, probe.watch_fabric));
   environment_.fabric = std::move(opened.fabric);
   if (!founded_by_present(*config_)) {
-    environment_.memory =
-        std::make_unique<group::ViewFile>(value_or_throw(group::ViewFile::open(*directory_, config_->local_id())));
+    environment_.memory = value_or_throw(group::open_view_memory(*config_, *directory_, config_->local_id()));
   }
   make_member(probe);
   value_or_throw(observers_->start_elsewhere(*config_, opened.credentials, environment_.audit));

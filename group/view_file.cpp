@@ -239,9 +239,13 @@ Result<std::vector<views::ViewMemory::Neighbor>> ViewFile::neighbors() {
   return all;
 }
 
+bool ViewFile::runs(NodeId node) const {
+  return fabric::NodeLock::held(directory_.get(), node_file_name(node, lock_suffix));
+}
+
 // One that cannot be read is as good as lost: it keeps its own node from starting, and no other.
 std::optional<views::ViewMemory::Neighbor> ViewFile::neighbor(NodeId node) {
-  const bool lives = fabric::NodeLock::held(directory_.get(), node_file_name(node, lock_suffix));
+  const bool lives = runs(node);
   auto record = record_of(node);
   if (!record && unreadable_.insert(node).second) {
     log::error(log::Room::group, "the record of views of another node cannot be read, and counts as lost",
@@ -256,7 +260,6 @@ std::optional<views::ViewMemory::Neighbor> ViewFile::neighbor(NodeId node) {
 // nobody has it any more.
 Result<std::optional<views::ViewRecord>> ViewFile::record_of(NodeId node) const {
   const std::string name = node_file_name(node, views_suffix);
-  const auto is_kept = [&] { return fabric::NodeLock::held(directory_.get(), node_file_name(node, lock_suffix)); };
   const FileDescriptor file(::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<views::ViewRecord>();
   const std::string path = path_.substr(0, path_.rfind('/') + 1) + name;
@@ -265,7 +268,7 @@ Result<std::optional<views::ViewRecord>> ViewFile::record_of(NodeId node) const 
   auto record = read_record(file.get(), path, node);
   bool may_change = true;
   for (int again = 0; !record && may_change && again < rereads_max; ++again) {
-    may_change = is_kept();
+    may_change = runs(node);
     record = read_record(file.get(), path, node);
   }
   if (!record) return std::move(record).error();

@@ -34,6 +34,8 @@ class ViewFile final : public views::ViewMemory {
   Result<std::optional<views::ViewRecord>> load() override;
   Result<void> store(const views::ViewRecord& record) override;
   Result<std::vector<Neighbor>> neighbors() override;
+  /// Whether a process of that node has its record.
+  [[nodiscard]] bool runs(NodeId node) const;
   void close() override {
     file_.reset();
     lock_.reset();

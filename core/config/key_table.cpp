@@ -297,7 +297,11 @@ constexpr Key table[] = {
     unused("RDMA", "rx_depth", integer, node, "256", "Length of the receive queue.", 1 << 24, "entries"),
 
     // [PERS]
-    unused("PERS", "file_path", path, node, ".plog", "Directory of the durable log."),
+    {"PERS", "file_path", path, node, "",
+     "Directory in which the nodes of this host keep what has to last when machines stop, each in <file_path>/<group>/<id>, "
+     "on a disk of the host's own: which view of the group a node was in last, and its roster. A relative one is below the "
+     "working directory. Empty: nothing is kept, and when all machines have been started anew the group begins as on the "
+     "first day. Without effect with founding = present."},
     unused("PERS", "ramdisk_path", path, node, "/dev/shm/volatile_t", "Directory of volatile logs."),
     unused("PERS", "reset", boolean, node, "false", "Whether to remove the durable log at start."),
     unused("PERS", "max_log_entry", integer, node, "1048576", "Most entries of one log.", bytes_max, "entries"),

@@ -118,7 +118,8 @@ TEST_CASE("a Derecho user is told which lines have no effect") {
   CHECK(noted("test.cfg:4: [DERECHO] leader_ip"));
   CHECK(noted("[SUBGROUP/VCS] block_size"));
   CHECK(noted("[RDMA] provider"));
-  CHECK(noted("[PERS] file_path"));
+  CHECK(noted("[PERS] reset"));
+  CHECK_FALSE(noted("[PERS] file_path"));
   CHECK(noted("[LOGGER] default_log_level"));
   CHECK_FALSE(noted("[DERECHO] local_id"));
   CHECK_FALSE(noted("window_size is accepted, but not used by this version (Most messages"));

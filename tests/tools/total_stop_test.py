@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""total_stop_test.py SPINDRIFT FABRIC: after all processes of a group were killed, two of three go on without the third, which
+"""total_stop_test.py SPINDRIFT FABRIC [journal]: after all processes of a group were killed, two of three go on without the third, which
 is taken in later, and one alone says for whom it waits; founders that were all removed found no second group; and a node is let
-to forget, or not. FABRIC: shm, or tcp, where each node has a runtime directory of its own, as on hosts of their own."""
+to forget, or not. FABRIC: shm, or tcp, where each node has a runtime directory of its own, as on hosts of their own. journal:
+nodes keep journals, and with their processes everything else goes that a machine loses when it is started anew."""
+import glob
 import json
 import os
 import shutil
@@ -12,7 +14,7 @@ import sys
 import tempfile
 import time
 
-SPINDRIFT, FABRIC = sys.argv[1], sys.argv[2]
+SPINDRIFT, FABRIC, JOURNAL = sys.argv[1], sys.argv[2], "journal" in sys.argv[3:]
 PATIENCE_S = 60
 
 
@@ -39,6 +41,14 @@ class Group:
     def directory(self, node):
         return os.path.join(self.scratch, "run" if FABRIC == "shm" else f"run{node}")
 
+    def journals(self):
+        return os.path.join(self.scratch, "journals")
+
+    def lose_memory(self):
+        """All machines are started anew."""
+        for directory in glob.glob(os.path.join(self.scratch, "run*")):
+            shutil.rmtree(directory)
+
     def file(self, node, members):
         path = os.path.join(self.scratch, f"{self.name}_{node}_{'_'.join(map(str, members))}.cfg")
         if os.path.exists(path):
@@ -50,6 +60,7 @@ class Group:
                 f"members = {','.join(map(str, members))}\n"
                 f"runtime_directory = {self.directory(node)}\n"
                 + (f"addresses = {addresses}\nsecurity = none\n" if FABRIC == "tcp" else "")
+                + (f"[PERS]\nfile_path = {self.journals()}\n" if JOURNAL else "")
                 + "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n")
         return path
 
@@ -115,6 +126,8 @@ def until(holds, why):
 
 def kill_all(group):
     group.kill(*list(group.running))
+    if JOURNAL and not any(each.running for each in Group.all):
+        group.lose_memory()
 
 
 def two_of_three_go_on(scratch):
@@ -169,13 +182,21 @@ def forgetting(group):
         sys.exit(f"the first day's view is {view}")
     path = os.path.join(group.directory(1), group.name, "views", "1.views")
     kill_all(group)
+    if JOURNAL:
+        path = sorted(glob.glob(os.path.join(group.journals(), group.name, "1", "*.segment")))[-1]
     with open(path, "r+b") as file:
-        file.write(b"broken")
+        file.write(b"broken" * 4096)
     group.start(1, nodes)
     group.running[1].wait(PATIENCE_S)
     if group.running[1].returncode == 0 or "spindrift group forget" not in group.said(1) or path not in group.said(1):
         sys.exit(f"a node began with a broken record: {group.said(1)}")
     del group.running[1]
+    if JOURNAL:
+        if group.command(1, nodes, "forget", "1", "--yes").returncode != 0:
+            sys.exit("a node with a broken journal was not let to forget")
+        group.start(1, nodes)
+        group.until_said(1, "waiting for")
+        kill_all(group)
 
 
 def removed_founders_found_nothing(scratch):

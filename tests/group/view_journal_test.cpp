@@ -1,0 +1,152 @@
+// A node's record of views in its journal: it outlives the machine's memory, and what is damaged does not pass for nothing.
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <spindrift/group/view_journal.hpp>
+
+namespace spindrift::group {
+namespace {
+
+/// The places of one group on one host: what a start of the machine takes, and what it leaves.
+struct Host {
+  Host() {
+    std::string name = std::filesystem::temp_directory_path() / "spindrift-journal-XXXXXX";
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    root = name;
+    place = {root + "/disk", "g"};
+    start();
+  }
+  ~Host() { std::filesystem::remove_all(root); }
+  void start() {
+    directory.reset();
+    std::filesystem::remove_all(root + "/memory");
+    directory.emplace(value_or_throw(GuardedDirectory::open(root + "/memory", "g")));
+  }
+  [[nodiscard]] Result<std::unique_ptr<ViewJournal>> try_open(std::uint32_t node) const {
+    SPINDRIFT_TRY_ASSIGN(auto file, ViewFile::open(*directory, NodeId(node)));
+    return ViewJournal::open(std::move(file), place, NodeId(node));
+  }
+  [[nodiscard]] std::unique_ptr<ViewJournal> open(std::uint32_t node) const { return value_or_throw(try_open(node)); }
+  [[nodiscard]] std::vector<std::filesystem::path> segments(std::uint32_t node) const {
+    std::vector<std::filesystem::path> all;
+    for (const auto& entry : std::filesystem::directory_iterator(place.of(NodeId(node))))
+      if (entry.path().extension() == ".segment") all.push_back(entry.path());
+    std::ranges::sort(all);
+    return all;
+  }
+
+  std::string root;
+  JournalPlace place;
+  std::optional<GuardedDirectory> directory;
+};
+
+views::ViewRecord record_of_view(std::uint64_t id) {
+  views::ViewRecord record;
+  record.since = 7;
+  record.last = views::RecordedView{ViewId(id), {{NodeId(0), 8}, {NodeId(1), 9}}, {1, {{NodeId(0), "a:1"}}, {}}};
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("a record of views in a journal is there after the machine was started anew, and in the file again") {
+  Host host;
+  {
+    const auto journal = host.open(1);
+    CHECK_FALSE(value_or_throw(journal->load()));
+    for (std::uint64_t id = 0; id < 5; ++id) value_or_throw(journal->store(record_of_view(id)));
+  }
+  host.start();
+  {
+    const auto journal = host.open(1);
+    CHECK(value_or_throw(journal->load()) == record_of_view(4));
+    journal->close();
+  }
+  ViewFile file = value_or_throw(ViewFile::open(*host.directory, NodeId(1)));
+  CHECK(value_or_throw(file.load()) == record_of_view(4));
+}
+
+TEST_CASE("a node whose journal begins has the record that its file has") {
+  Host host;
+  value_or_throw(value_or_throw(ViewFile::open(*host.directory, NodeId(1))).store(record_of_view(3)));
+  CHECK(value_or_throw(host.open(1)->load()) == record_of_view(3));
+  host.start();
+  CHECK(value_or_throw(host.open(1)->load()) == record_of_view(3));
+}
+
+TEST_CASE("a journal of views stays small, however many are stored and however often the node starts") {
+  Host host;
+  for (int start = 0; start < 5; ++start) {
+    const auto journal = host.open(1);
+    for (std::uint64_t id = 0; id < 600; ++id) value_or_throw(journal->store(record_of_view(id)));
+    CHECK(host.segments(1).size() <= 2);
+  }
+}
+
+TEST_CASE("one process of a node has its journal at a time") {
+  Host host;
+  const auto journal = host.open(1);
+  std::filesystem::remove_all(host.root + "/memory");
+  host.directory.emplace(value_or_throw(GuardedDirectory::open(host.root + "/memory", "g")));
+  const auto second = host.try_open(1);
+  REQUIRE_FALSE(second);
+  CHECK(second.error().kind() == ErrorKind::refused);
+  CHECK(host.try_open(2));
+}
+
+TEST_CASE("a journal that is damaged, or another node's, keeps its node from starting until it is let to forget") {
+  Host host;
+  value_or_throw(host.open(1)->store(record_of_view(4)));
+  value_or_throw(host.open(2)->store(record_of_view(5)));
+  std::fstream(host.segments(1).back(), std::ios::in | std::ios::out | std::ios::binary) << std::string(65'536, 'x');
+  const auto damaged = host.try_open(1);
+  REQUIRE_FALSE(damaged);
+  CHECK(damaged.error().kind() == ErrorKind::bad_input);
+  CHECK(damaged.error().to_string().find("spindrift group forget") != std::string::npos);
+  CHECK_FALSE(ViewJournal::read(host.place, NodeId(1)));
+  CHECK(value_or_throw(ViewJournal::read(host.place, NodeId(2))) == record_of_view(5));
+
+  std::filesystem::remove_all(host.place.of(NodeId(1)));
+  std::filesystem::copy(host.place.of(NodeId(2)), host.place.of(NodeId(1)));
+  const auto copied = host.try_open(1);
+  REQUIRE_FALSE(copied);
+  CHECK(copied.error().kind() == ErrorKind::refused);
+
+  value_or_throw(ViewJournal::forget(host.place, NodeId(1)));
+  host.start();
+  CHECK_FALSE(value_or_throw(host.open(1)->load()));
+  value_or_throw(ViewJournal::forget(host.place, NodeId(9)));  // there is none
+}
+
+TEST_CASE("neighbors that do not run since the machine was started are known by their journals") {
+  Host host;
+  value_or_throw(host.open(1)->store(record_of_view(4)));
+  value_or_throw(host.open(2)->store(record_of_view(6)));
+  host.start();
+  const auto journal = host.open(1);
+  auto neighbors = value_or_throw(journal->neighbors());
+  REQUIRE(neighbors.size() == 1);
+  CHECK(neighbors[0].node == NodeId(2));
+  CHECK_FALSE(neighbors[0].lives);
+  CHECK(neighbors[0].record == record_of_view(6));
+  const auto other = host.open(2);
+  value_or_throw(other->store(record_of_view(7)));
+  neighbors = value_or_throw(journal->neighbors());
+  REQUIRE(neighbors.size() == 1);
+  CHECK(neighbors[0].lives);
+  CHECK(neighbors[0].record == record_of_view(7));
+}
+
+TEST_CASE("a neighbor's journal that cannot be read counts as lost, and keeps nobody else from starting") {
+  Host host;
+  value_or_throw(host.open(1)->store(record_of_view(4)));
+  value_or_throw(host.open(2)->store(record_of_view(6)));
+  std::fstream(host.segments(2).back(), std::ios::in | std::ios::out | std::ios::binary) << std::string(65'536, 'x');
+  host.start();
+  CHECK(value_or_throw(host.open(1)->neighbors()).empty());
+}
+
+}  // namespace spindrift::group
