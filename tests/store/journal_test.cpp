@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <string>
+#include <vector>
 
 #include "journal_fixture.hpp"
 #include "simulated_disk.hpp"
@@ -168,6 +169,38 @@ TEST_CASE("segments that were trimmed away and are there again count for nothing
   const std::size_t before = value_or_throw(later->names()).size();
   Journal next = value_or_throw(open_journal(*later, 2));
   CHECK(value_or_throw(later->names()).size() == before - findings.leftovers.size() + 1);
+}
+
+TEST_CASE("a crash that tears both marks does not call back segments that were trimmed away") {
+  SimulatedDisk disk(1);
+  const auto storage = disk.storage();
+  Journal journal = value_or_throw(open_journal(*storage, 1));
+  const std::string text(3 * block_bytes, 'x');
+  for (int i = 0; i < 6; ++i) value_or_throw(commit_texts(journal, {text}));
+  value_or_throw(journal.trim(JournalPosition(4)));
+  for (int i = 0; i < 4; ++i) value_or_throw(journal.vouch());
+  disk.crash(sim::CrashChoice{.there_in_100 = 100, .torn_in_100 = 100, .garbage_in_100 = 100});
+  CHECK(value_or_throw(examine(*disk.storage(), test_owner)).loss() == nullptr);
+}
+
+TEST_CASE("entries that the next process finds are durable before its segment vouches for them") {
+  SimulatedDisk first(1);
+  const auto storage = first.storage();
+  Journal journal = value_or_throw(open_journal(*storage, 1));
+  value_or_throw(commit_texts(journal, {"a"}));
+  value_or_throw(commit_texts(journal, {"b"}));
+  // The process was killed in its last write, whose bytes are seen already, and not on the disk.
+  std::vector<sim::DiskStep> steps(first.steps().begin(), first.steps().end());
+  REQUIRE(steps.back().kind == sim::DiskStep::Kind::write_durably);
+  steps.back().kind = sim::DiskStep::Kind::write;
+  SimulatedDisk disk = SimulatedDisk::replay(steps);
+  const auto later = disk.storage();
+  CHECK(texts_of(*later) == "a b");
+  Journal next = value_or_throw(open_journal(*later, 2));
+  value_or_throw(commit_texts(next, {"c"}));
+  disk.crash(sim::everything_lost);
+  CHECK(value_or_throw(examine(*disk.storage(), test_owner)).damages.empty());
+  CHECK(texts_of(*disk.storage()) == "a b c");
 }
 
 TEST_CASE("a write that fails ends the journal, which says so with the same error from then on") {
