@@ -97,6 +97,15 @@ class SharedDisk {
     }
     changed_.notify_all();
   }
+  /// One of those that wait goes on, or the next one that comes.
+  void let_one_pass() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++passes_;
+      waiting_ = false;
+    }
+    changed_.notify_all();
+  }
   void await_waiting() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return waiting_; });
@@ -105,8 +114,9 @@ class SharedDisk {
     std::unique_lock lock(mutex_);
     waiting_ = true;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return !held_; });
-    waiting_ = false;
+    changed_.wait(lock, [this] { return !held_ || passes_ > 0; });
+    if (held_) --passes_;
+    else waiting_ = false;
   }
 
  private:
@@ -114,6 +124,7 @@ class SharedDisk {
   std::condition_variable changed_;
   bool held_ = false;
   bool waiting_ = false;
+  std::uint64_t passes_ = 0;
   SimulatedDisk disk_{1};
 };
 
@@ -186,6 +197,23 @@ TEST_CASE("entries that come while a commit is under way make up the next one") 
   disk.hold(false);
   poller.await_durable(101);
   CHECK(poller.calls() <= 3);
+}
+
+TEST_CASE("a batch that is being written is not durable, though the one behind it is sealed already") {
+  SharedDisk disk;
+  Poller poller(disk, {.batch_bytes = block_bytes});
+  disk.hold(true);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(poller.append(std::string(block_bytes, 'x')));
+    poller.thread().flush();
+    if (i == 0) disk.await_waiting();
+  }
+  disk.let_one_pass();
+  poller.await_durable(1);
+  disk.await_waiting();  // the second one is begun, and the third at hand
+  CHECK(poller.thread().durable() == JournalPosition(1));
+  disk.hold(false);
+  poller.await_durable(3);
 }
 
 TEST_CASE("with too much that waits an append is refused, until there is progress") {
