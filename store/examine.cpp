@@ -29,6 +29,8 @@ class Examination {
       if (!head) miss(segment.number, behind != nullptr ? &behind->reading : nullptr);
       else SPINDRIFT_TRY(take(segment, behind));
     }
+    if (survey_.begun && survey_.segments.empty()) miss(0, nullptr);
+    findings_.begun = survey_.begun;
     findings_.leftovers = std::move(survey_.leftovers);
     return std::move(findings_);
   }
@@ -55,7 +57,8 @@ class Examination {
     const SegmentReading& reading = segment.reading;
     const SegmentHead& head = *reading.head;
     SPINDRIFT_TRY_ASSIGN(const auto file, storage_.open(segment_name(segment.number)));
-    SPINDRIFT_TRY_ASSIGN(const Blocks blocks, read_blocks(*file, 0, file->bytes()));
+    // More than its head says was never written, be it terabytes.
+    SPINDRIFT_TRY_ASSIGN(const Blocks blocks, read_blocks(*file, 0, head.bytes));
     for (const std::uint64_t at : reading.lost) note(Damage::Kind::head, segment.number, at, head.first, head.first);
     if (reading.lost_marks) note(Damage::Kind::mark, segment.number, mark_at[0], head.first, head.first);
     if (head.first != findings_.end || reading.ends != findings_.ends) miss(segment.number, &reading);
@@ -66,6 +69,8 @@ class Examination {
     SegmentScan scan = scan_segment(view, limit);
     const JournalPosition vouched = followed ? limit : std::max(scan.vouched, reading.mark.durable);
     const JournalPosition end = judge(segment.number, scan, vouched);
+    // Nobody knows what was in the part of a file that is gone.
+    if (blocks.size() < head.bytes) note(Damage::Kind::segment, segment.number, blocks.size(), end, end);
     if (end < scan.end) scan = scan_segment(view, end);
     // Behind entries that cannot be read, the next segment alone knows where the logs end.
     if (scan.end < end && followed) scan.ends = next->reading.ends;
@@ -107,7 +112,7 @@ class Examination {
 std::string_view to_string(Damage::Kind kind) noexcept {
   switch (kind) {
     case Damage::Kind::entries: return "entries that were durable cannot be read";
-    case Damage::Kind::segment: return "a segment is missing, or tells nothing of itself";
+    case Damage::Kind::segment: return "a segment is missing or too short, or tells nothing of itself";
     case Damage::Kind::head: return "one of two heads is damaged";
     case Damage::Kind::mark: return "both marks are damaged";
     case Damage::Kind::padding: return "there is something where nothing was written";
@@ -130,7 +135,7 @@ Result<void> visit_entries(Storage& storage, const JournalFindings& findings, Jo
   for (const FoundSegment& segment : findings.segments) {
     if (segment.end <= from) continue;
     SPINDRIFT_TRY_ASSIGN(const auto file, storage.open(segment_name(segment.head.seal.number)));
-    SPINDRIFT_TRY_ASSIGN(const Blocks blocks, read_blocks(*file, 0, file->bytes()));
+    SPINDRIFT_TRY_ASSIGN(const Blocks blocks, read_blocks(*file, 0, segment.head.bytes));
     if (!visit_entries({segment.head, segment.ends, blocks}, from, segment.end, visitor)) return {};
   }
   return {};

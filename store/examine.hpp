@@ -50,6 +50,7 @@ struct JournalFindings {
   JournalPosition end;                 ///< of the journal: the next entry is given this position
   LogEnds ends;                        ///< where the logs end
   std::uint64_t time = 0;              ///< of the last entry; 0: there is none
+  bool begun = false;                  ///< there was a segment once, be it there or not
   std::vector<std::string> leftovers;  ///< files that count for nothing: unfinished ones, and those that were trimmed away
 
   /// The first damage that loses entries; null: there is none.

@@ -258,11 +258,7 @@ Result<std::vector<std::string>> FileStorage::names() {
   errno = 0;
   for (const dirent* entry = nullptr; (entry = ::readdir(entries.get())) != nullptr; errno = 0) {
     const std::string name = entry->d_name;
-    struct stat status {};
-    if (!is_name(name) || name == lock_name) continue;
-    const bool is_there = ::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!is_there && errno != ENOENT) return system_error("fstatat", errno).at(place(name));
-    if (is_there && S_ISREG(status.st_mode)) names.push_back(name);
+    if (is_name(name) && name != lock_name) names.push_back(name);
   }
   if (errno != 0) return system_error("readdir", errno).at(path_);
   std::ranges::sort(names);

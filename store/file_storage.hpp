@@ -26,7 +26,8 @@ class FileStorage final : public Storage {
   /// change something are bugs. Errors: refused, resource.
   [[nodiscard]] static Result<FileStorage> open_to_read(const std::string& path);
 
-  /// Without the lock's file, and without what no storage gives its files for a name.
+  /// Without the lock's file, and without what no storage gives its files for a name. A link or a pipe is among them: it
+  /// stands where a file ought to be, and `open` refuses it.
   [[nodiscard]] Result<std::vector<std::string>> names() override;
   [[nodiscard]] Result<std::unique_ptr<StoredFile>> create(std::string_view name, std::uint64_t bytes) override;
   /// Errors, besides: refused (it is a link, no regular file, somebody else's, or others may write it).

@@ -132,6 +132,9 @@ struct FoundEntry {
 
 [[nodiscard]] bool all_zero(std::span<const std::byte> bytes) noexcept;
 
+/// The name of a file that is there from the first segment on: without it a directory has no journal yet, and with it and
+/// without segments one that is lost.
+inline constexpr std::string_view begun_name = "begun";
 /// The name of a segment's file: 16 hexadecimal digits and ".segment".
 [[nodiscard]] std::string segment_name(std::uint64_t number);
 /// The number of the segment that has this name; nothing: it is the name of none.

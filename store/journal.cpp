@@ -21,7 +21,7 @@ Error lost(const Damage& damage) {
   if (damage.end > damage.first) which += " to " + std::to_string(damage.end.value() - 1);
   return Error(ErrorKind::bad_input, "the journal is damaged: " + std::string(to_string(damage.kind)) + " (" + which + ")")
       .at(damage.place)
-      .fix("put back a copy of the file, or move the directory away: the node then has its state from the other members");
+      .fix("see what else has happened to that disk; an older copy of the directory is no help where others went on since");
 }
 
 }  // namespace
@@ -46,6 +46,7 @@ Result<Journal> Journal::open(Storage& storage, const JournalFindings& findings,
   Journal journal(storage, findings, writer, fresh, options);
   SPINDRIFT_TRY(journal.clean_up(findings));
   SPINDRIFT_TRY(journal.begin_segment(0));
+  if (!findings.begun) SPINDRIFT_TRY(journal.note_begun());
   return journal;
 }
 
@@ -56,6 +57,12 @@ Result<void> Journal::clean_up(const JournalFindings& findings) {
   // The last entries may lie in the disk's cache alone, and the next head vouches for them.
   SPINDRIFT_TRY_ASSIGN(const auto last, storage_.open(segment_name(findings.segments.back().head.seal.number)));
   return last->sync();
+}
+
+Result<void> Journal::note_begun() {
+  SPINDRIFT_TRY_ASSIGN(const auto file, storage_.create(begun_name, block_bytes));
+  SPINDRIFT_TRY(file->sync());
+  return storage_.sync_names();
 }
 
 Result<void> Journal::mend_heads(const FoundSegment& segment) {

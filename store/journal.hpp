@@ -80,6 +80,7 @@ class Journal {
   [[nodiscard]] Result<void> write(Batch& batch, Wait wait);
   void note_written() noexcept;
   [[nodiscard]] Result<void> clean_up(const JournalFindings& findings);
+  [[nodiscard]] Result<void> note_begun();
   [[nodiscard]] Result<void> mend_heads(const FoundSegment& segment);
   [[nodiscard]] Result<void> begin_segment(std::uint64_t entry_bytes);
   [[nodiscard]] Result<void> name_segment(StoredFile& file, const SegmentHead& head);

@@ -52,6 +52,8 @@ Result<Survey> survey(Storage& storage, const std::optional<JournalOwner>& owner
   std::optional<Digest> journal;
   for (const std::string& name : names) {
     const auto number = segment_number(name);
+    if (name == begun_name) survey.begun = true;
+    if (!number && name == begun_name) continue;
     if (!number) {
       survey.leftovers.push_back(name);
       continue;

@@ -21,6 +21,7 @@ struct SurveyedSegment {
 struct Survey {
   std::vector<SurveyedSegment> segments;  ///< by number, without those that were trimmed away
   std::uint64_t oldest = 0;               ///< number of the first segment that should be there
+  bool begun = false;                     ///< there was a segment once
   std::vector<std::string> leftovers;     ///< files that count for nothing: unfinished, or trimmed away
 };
 

@@ -115,7 +115,7 @@ TEST_CASE("a file on a disk is renamed, replaces another, and is removed") {
   CHECK(error_of(storage.rename("b", "c")).place() == place.file("b"));
 }
 
-TEST_CASE("the names are those of regular files, sorted, without the lock's") {
+TEST_CASE("the names are sorted, without the lock's, and what stands in the place of a file is among them") {
   const Place place;
   FileStorage storage = place.open();
   for (const char* name : {"b", "0000000000000002.segment", "a-1", "a", "0000000000000001.segment"})
@@ -123,7 +123,8 @@ TEST_CASE("the names are those of regular files, sorted, without the lock's") {
   REQUIRE(::mkdir(place.file("directory").c_str(), 0700) == 0);
   REQUIRE(::symlink("a", place.file("link").c_str()) == 0);
   std::ofstream(place.file("Notes")) << "somebody's";
-  CHECK(value_or_throw(storage.names()) == Names{"0000000000000001.segment", "0000000000000002.segment", "a", "a-1", "b"});
+  CHECK(value_or_throw(storage.names()) ==
+        Names{"0000000000000001.segment", "0000000000000002.segment", "a", "a-1", "b", "directory", "link"});
 }
 
 TEST_CASE("a second opener of a journal is refused, in this process and in another") {
@@ -237,7 +238,7 @@ TEST_CASE("a link, a pipe, a directory and a file that others may write are refu
   REQUIRE(::chmod(place.file("a").c_str(), 0620) == 0);
   CHECK(error_of(storage.open("a")).kind() == ErrorKind::refused);
   value_or_throw(storage.create("link", block_bytes));
-  CHECK(value_or_throw(storage.names()) == Names{"a", "link"});
+  CHECK(value_or_throw(storage.names()) == Names{"a", "directory", "link", "pipe"});
 }
 
 TEST_CASE("a journal's directory that others may write is refused, and so is a lock that is a link") {
