@@ -40,8 +40,8 @@ Error unreadable(const std::string& path, NodeId node, Error why) {
 Error damaged(const store::Damage& damage) {
   return Error(ErrorKind::bad_input, std::string(to_string(damage.kind)))
       .at(damage.place)
-      .fix("put back a copy of the directory; or, if this node may forget which view of the group it was in last, have it "
-           "forget: spindrift group forget --config FILE NODE");
+      .fix("if this node may forget which view of the group it was in last, have it forget: spindrift group forget --config "
+           "FILE NODE; a copy of the directory is of use only if it has the group's last view");
 }
 
 using Record = std::optional<views::ViewRecord>;
@@ -68,7 +68,13 @@ std::uint64_t nanoseconds_since_1970() {
 
 /// Their names last as those of the files in them do.
 Result<void> make_directories(const JournalPlace& place) {
-  SPINDRIFT_TRY_ASSIGN(const FileDescriptor of_group, open_guarded_directory(place.of_group(), 2));
+  auto opened = open_guarded_directory(place.of_group(), 2);
+  if (!opened) {
+    return Error(opened.error().kind(), opened.error().message())
+        .at(opened.error().place())
+        .fix("name in [PERS] file_path an absolute directory that this user alone may write, and whose parent is there");
+  }
+  const FileDescriptor of_group = std::move(opened).value();
   for (const char* const above : {"..", "../.."}) {
     const FileDescriptor directory(::openat(of_group.get(), above, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     // One that cannot be read is that of somebody who has made this one for us.
@@ -78,6 +84,14 @@ Result<void> make_directories(const JournalPlace& place) {
     if (::fsync(directory.get()) != 0) return system_error("fsync", errno).at(path);
   }
   return {};
+}
+
+/// A directory that cannot be looked at may be there.
+Result<bool> exists(const std::string& path) {
+  std::error_code failure;
+  const bool is_there = std::filesystem::exists(path, failure);
+  if (failure) return system_error("stat", failure.value()).at(path);
+  return is_there;
 }
 
 /// Above those of all processes that have written the journal.
@@ -131,12 +145,14 @@ Result<void> ViewJournal::store(const views::ViewRecord& record) {
   batch.append({store::EntryKind::view, store::no_subgroup, node_, view, SequenceNumber(0), time_}, bytes.take());
   SPINDRIFT_TRY(journal_->commit(batch));
   SPINDRIFT_TRY(journal_->trim(store::JournalPosition(journal_->end().value() - 1)));
+  // The last record is the one that matters: damage to it is not to pass for a torn write.
+  SPINDRIFT_TRY(journal_->vouch());
   return file_.store(record);
 }
 
 Result<Record> ViewJournal::read(const JournalPlace& place, NodeId node) {
-  std::error_code failure;
-  if (!std::filesystem::exists(place.of(node), failure)) return Record();
+  SPINDRIFT_TRY_ASSIGN(const bool is_there, exists(place.of(node)));
+  if (!is_there) return Record();
   SPINDRIFT_TRY_ASSIGN(auto storage, store::FileStorage::open_to_read(place.of(node)));
   SPINDRIFT_TRY_ASSIGN(const auto findings, store::examine(storage, owner_of(place, node)));
   return last_record(storage, findings);
@@ -170,11 +186,11 @@ std::optional<views::ViewMemory::Neighbor> ViewJournal::beside(NodeId node) {
 }
 
 Result<void> ViewJournal::forget(const JournalPlace& place, NodeId node) {
-  std::error_code failure;
-  if (!std::filesystem::exists(place.of(node), failure)) return {};
+  SPINDRIFT_TRY_ASSIGN(const bool is_there, exists(place.of(node)));
+  if (!is_there) return {};
   SPINDRIFT_TRY_ASSIGN(auto storage, store::FileStorage::open_at(place.of(node)));
   SPINDRIFT_TRY_ASSIGN(const auto names, storage.names());
-  // The newest goes last: without it the others are damage.
+  // Segments go first, the newest last, and then what says that there were any: a part of them is damage.
   for (const std::string& name : names) SPINDRIFT_TRY(storage.remove(name));
   return storage.sync_names();
 }

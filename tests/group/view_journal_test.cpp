@@ -121,6 +121,60 @@ TEST_CASE("a journal that is damaged, or another node's, keeps its node from sta
   value_or_throw(ViewJournal::forget(host.place, NodeId(9)));  // there is none
 }
 
+TEST_CASE("a journal that is lost or was made shorter is not taken for none") {
+  const auto lost = [](auto harm) {
+    Host host;
+    {
+      const auto journal = host.open(1);
+      for (std::uint64_t id = 0; id < 5; ++id) value_or_throw(journal->store(record_of_view(id)));
+    }
+    harm(host);
+    host.start();
+    const auto opened = host.try_open(1);
+    return opened ? std::string("opened") : opened.error().to_string();
+  };
+  using Catch::Contains;
+  CHECK_THAT(lost([](Host& host) { std::filesystem::remove(host.segments(1).back()); }), Contains("forget"));
+  CHECK_THAT(lost([](Host& host) { std::filesystem::resize_file(host.segments(1).back(), 65'536); }), Contains("forget"));
+  CHECK_THAT(lost([](Host& host) { std::filesystem::resize_file(host.segments(1).back(), 20'480); }), Contains("forget"));
+  CHECK_THAT(lost([](Host& host) {
+    const auto segment = host.segments(1).back();
+    std::filesystem::rename(segment, host.root + "/elsewhere");
+    std::filesystem::create_symlink(host.root + "/elsewhere", segment);
+  }), Contains("no regular file"));
+}
+
+TEST_CASE("a bit that flips in the last record is damage, and no torn write") {
+  Host host;
+  std::size_t blocks = 0;
+  {
+    const auto journal = host.open(1);
+    for (std::uint64_t id = 0; id < 3; ++id) value_or_throw(journal->store(record_of_view(id)));
+  }
+  const auto segment = host.segments(1).back();
+  std::fstream file(segment, std::ios::in | std::ios::out | std::ios::binary);
+  for (std::streamoff at = 0; at < 1 << 20; at += 4096, ++blocks) {  // the last block in which anything is
+    file.seekg(1 << 20);
+    file.seekg(at);
+    std::string block(4096, '\0');
+    file.read(block.data(), 4096);
+    if (at > 16'384 && block.find_first_not_of('\0') == std::string::npos) break;
+  }
+  file.seekp(static_cast<std::streamoff>(blocks - 1) * 4096 + 120);
+  file << "x";
+  file.close();
+  host.start();
+  CHECK_FALSE(host.try_open(1));
+}
+
+TEST_CASE("a segment of terabytes is read as far as it was written") {
+  Host host;
+  value_or_throw(host.open(1)->store(record_of_view(4)));
+  std::filesystem::resize_file(host.segments(1).back(), std::uintmax_t{1} << 42U);
+  host.start();
+  CHECK(value_or_throw(host.open(1)->load()) == record_of_view(4));
+}
+
 TEST_CASE("neighbors that do not run since the machine was started are known by their journals") {
   Host host;
   value_or_throw(host.open(1)->store(record_of_view(4)));
