@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "fuzz.hpp"
 
@@ -16,11 +17,12 @@ using namespace spindrift::store;
 using spindrift::fuzz::Choices;
 using spindrift::fuzz::expect;
 
-using Files = std::map<std::string, Blocks, std::less<>>;
+/// A file that is open stays where it is, whatever becomes of its name.
+using Files = std::map<std::string, std::shared_ptr<Blocks>, std::less<>>;
 
 class MemoryFile final : public StoredFile {
  public:
-  explicit MemoryFile(Blocks& bytes) : bytes_(bytes) {}
+  explicit MemoryFile(std::shared_ptr<Blocks> file) : file_(std::move(file)), bytes_(*file_) {}
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_.size(); }
   Result<void> read(std::uint64_t at, std::span<std::byte> to) override {
     std::ranges::copy(std::span(bytes_).subspan(at, to.size()), to.begin());
@@ -36,13 +38,16 @@ class MemoryFile final : public StoredFile {
   Result<void> sync() override { return {}; }
 
  private:
+  std::shared_ptr<Blocks> file_;
   Blocks& bytes_;
 };
 
 /// Files in memory, as plain as can be.
 class MemoryStorage final : public Storage {
  public:
-  explicit MemoryStorage(Files files = {}) : files_(std::move(files)) {}
+  explicit MemoryStorage(const Files& files = {}) {
+    for (const auto& [name, bytes] : files) files_[name] = std::make_shared<Blocks>(*bytes);
+  }
   [[nodiscard]] Files& files() noexcept { return files_; }
 
   Result<std::vector<std::string>> names() override {
@@ -51,7 +56,7 @@ class MemoryStorage final : public Storage {
     return names;
   }
   Result<std::unique_ptr<StoredFile>> create(std::string_view name, std::uint64_t bytes) override {
-    files_[std::string(name)] = Blocks(bytes);
+    files_[std::string(name)] = std::make_shared<Blocks>(bytes);
     return open(name);
   }
   Result<std::unique_ptr<StoredFile>> open(std::string_view name) override {
@@ -60,7 +65,7 @@ class MemoryStorage final : public Storage {
     return std::unique_ptr<StoredFile>(std::make_unique<MemoryFile>(found->second));
   }
   Result<void> rename(std::string_view from, std::string_view to) override {
-    Blocks bytes = std::move(files_.find(from)->second);
+    std::shared_ptr<Blocks> bytes = std::move(files_.find(from)->second);
     files_.erase(files_.find(from));
     files_[std::string(to)] = std::move(bytes);
     return {};
@@ -130,7 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Choices choices(data, size);
   auto file = storage.files().begin();
   if (choices.choice(2) == 1) ++file;
-  choices.choice(2) == 0 ? edit(file->second, choices) : forge(file->second, choices);
+  choices.choice(2) == 0 ? edit(*file->second, choices) : forge(*file->second, choices);
   const auto findings = examine(storage, owner);
   if (!findings) return 0;
   std::optional<JournalPosition> last;
