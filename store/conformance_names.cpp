@@ -72,14 +72,19 @@ Result<bool> unsynced_name_is_missing_or_whole(Trial& trial) {
   return durable == "aa" && missing_or(unsynced, "bb");
 }
 
+/// Behind a crash: nothing has the one name any more, and the other one's file that text.
+Result<bool> has_moved(Trial& trial, std::string_view from, std::string_view to, std::string_view expected) {
+  trial.crash();
+  SPINDRIFT_TRY_ASSIGN(const Text old_text, trial.text(from));
+  SPINDRIFT_TRY_ASSIGN(const Text new_text, trial.text(to));
+  return !old_text && new_text == expected;
+}
+
 Result<bool> synced_rename_survives(Trial& trial) {
   SPINDRIFT_TRY(trial.make_durable("a", "aaaa"));
   SPINDRIFT_TRY(trial.rename("a", "b"));
   SPINDRIFT_TRY(trial.sync_names());
-  trial.crash();
-  SPINDRIFT_TRY_ASSIGN(const Text from, trial.text("a"));
-  SPINDRIFT_TRY_ASSIGN(const Text to, trial.text("b"));
-  return !from && to == "aaaa";
+  return has_moved(trial, "a", "b", "aaaa");
 }
 
 Result<bool> new_file_may_be_renamed_first(Trial& trial) {
@@ -112,10 +117,7 @@ Result<bool> synced_replacement_survives(Trial& trial) {
   SPINDRIFT_TRY(trial.make_durable("a", "aaaa"));
   SPINDRIFT_TRY(trial.rename("a", "b"));
   SPINDRIFT_TRY(trial.sync_names());
-  trial.crash();
-  SPINDRIFT_TRY_ASSIGN(const Text from, trial.text("a"));
-  SPINDRIFT_TRY_ASSIGN(const Text to, trial.text("b"));
-  return !from && to == "aaaa";
+  return has_moved(trial, "a", "b", "aaaa");
 }
 
 Result<bool> unsynced_replacement_leaves_a_whole_file(Trial& trial) {

@@ -69,8 +69,8 @@ class Examination {
     SegmentScan scan = scan_segment(view, limit);
     const JournalPosition vouched = followed ? limit : std::max(scan.vouched, reading.mark.durable);
     const JournalPosition end = judge(segment.number, scan, vouched);
-    // Nobody knows what was in the part of a file that is gone.
-    if (blocks.size() < head.bytes) note(Damage::Kind::segment, segment.number, blocks.size(), end, end);
+    // Nobody knows what was in the part of a file that is gone, unless the next segment says where its entries ended.
+    if (blocks.size() < head.bytes && !followed) note(Damage::Kind::segment, segment.number, blocks.size(), end, end);
     if (end < scan.end) scan = scan_segment(view, end);
     // Behind entries that cannot be read, the next segment alone knows where the logs end.
     if (scan.end < end && followed) scan.ends = next->reading.ends;

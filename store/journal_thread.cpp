@@ -137,7 +137,7 @@ void JournalThread::finish_commit() {
   publish();
 }
 
-/// Says how much is durable, if that is more than before.
+// Says how much is durable, if that is more than before.
 void JournalThread::publish() {
   const std::uint64_t durable = journal_.durable().value();
   const bool more = durable != durable_.load(std::memory_order_relaxed);

@@ -67,6 +67,13 @@ class JournalThread {
   [[nodiscard]] std::optional<Error> error() const;
 
  private:
+  /// The next thing to do when nothing is to be committed.
+  enum class Idle : std::uint8_t {
+    committing,  // finish the commit that is under way
+    preparing,   // make the next ones faster
+    unvouched,   // vouch for what is durable, after a while
+    done,        // wait
+  };
   struct Filling {
     JournalPosition next;  // of the next entry
     Batch batch;           // is handed over next
@@ -74,8 +81,8 @@ class JournalThread {
   struct Inbox {
     std::deque<Batch> batches;
     std::atomic<std::uint64_t> bytes{0};  // of these; the poller reads it without the mutex
-    std::vector<Batch> spare;  // empty, with memory
-    JournalPosition trim;      // 0: nothing is asked for
+    std::vector<Batch> spare;             // empty, with memory
+    JournalPosition trim;                 // 0: nothing is asked for
   };
 
   void run(const std::stop_token& stop);
@@ -94,24 +101,17 @@ class JournalThread {
 
   JournalThreadOptions options_;
   Progress on_progress_;
-  Journal journal_;  // the thread's, as are these two
-  Batch batch_;      // is committed next
+  Journal journal_;          // the thread's, as are the next three
+  Batch batch_;              // is committed next
   bool more_waits_ = false;  // behind it
-  JournalPosition trim_;
+  JournalPosition trim_;     // is to be done
   std::atomic<std::uint64_t> durable_;
   std::atomic<State> state_ = State::running;
-  Filling filling_;       // the poller's
-  /// The next thing to do when nothing is to be committed.
-  enum class Idle : std::uint8_t {
-    committing,  // finish the commit that is under way
-    preparing,   // make the next ones faster
-    unvouched,   // vouch for what is durable, after a while
-    done,        // wait
-  };
+  Filling filling_;  // the poller's
   Idle idle_ = Idle::preparing;  // the thread's
   mutable std::mutex mutex_;
   std::condition_variable_any given_;
-  Inbox inbox_;                 // behind the mutex, as is the error
+  Inbox inbox_;  // behind the mutex, as is the error
   std::optional<Error> error_;
   std::jthread thread_;
 };

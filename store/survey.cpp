@@ -51,9 +51,11 @@ Result<Survey> survey(Storage& storage, const std::optional<JournalOwner>& owner
   SPINDRIFT_TRY_ASSIGN(const auto names, storage.names());
   std::optional<Digest> journal;
   for (const std::string& name : names) {
+    if (name == begun_name) {
+      survey.begun = true;
+      continue;
+    }
     const auto number = segment_number(name);
-    if (name == begun_name) survey.begun = true;
-    if (!number && name == begun_name) continue;
     if (!number) {
       survey.leftovers.push_back(name);
       continue;
