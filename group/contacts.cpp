@@ -150,9 +150,10 @@ Error none_in_time(const Config& config, NodeId self, const std::string& contact
 /// remembers none, or that one has ended; or another process of the node has the record, which is told of later.
 std::optional<Roster> remembered(const Config& config, NodeId self) {
   const auto directory = value_or_throw(GuardedDirectory::open(config.runtime_directory(), config.group_name()));
-  auto memory = open_view_memory(config, directory, self);
-  if (!memory && memory.error().kind() == ErrorKind::refused) return std::nullopt;
-  const auto record = value_or_throw(value_or_throw(std::move(memory))->load());
+  auto file = ViewFile::open(directory, self);
+  if (!file && file.error().kind() == ErrorKind::refused) return std::nullopt;
+  ViewFile opened = value_or_throw(std::move(file));
+  const auto record = value_or_throw(last_record(journal_place(config), opened, self));
   if (!record) return std::nullopt;
   if (!record->accepted.empty()) return record->accepted.back().roster;
   if (!record->last || record->last->members.empty()) return std::nullopt;

@@ -38,11 +38,9 @@ constexpr std::size_t counters_per_process = 32;
 /// `memory` null: there is none.
 std::uint64_t new_incarnation(views::ViewMemory* memory, NodeId node) {
   constexpr std::uint64_t drawn = 0xffff;  // of nanoseconds: a start takes longer
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
   const auto known = memory == nullptr ? std::optional<views::ViewRecord>() : value_or_throw(memory->load());
   const std::uint64_t least = known ? views::next_incarnation(*known, node) + drawn : 0;
-  return (std::max(static_cast<std::uint64_t>(now), least) & ~drawn) | (std::random_device()() & drawn) | 1;
+  return (std::max(group::wall_clock_ns(), least) & ~drawn) | (std::random_device()() & drawn) | 1;
 }
 
 std::string joined(const std::vector<NodeId>& nodes) {

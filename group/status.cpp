@@ -359,9 +359,11 @@ bool runs(const MemberStatus& status) {
   return started != 0 && (status.beginning.ticks == 0 || started == status.beginning.ticks);
 }
 
-std::uint64_t wall_clock_ms() {
+std::uint64_t wall_clock_ns() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count());
 }
+
+std::uint64_t wall_clock_ms() { return wall_clock_ns() / 1'000'000; }
 
 }  // namespace spindrift::group

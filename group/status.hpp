@@ -104,6 +104,8 @@ struct MemberStatus {
 
 /// The calendar, for what people read; the protocol never sees it.
 [[nodiscard]] std::uint64_t wall_clock_ms();
+/// The same in nanoseconds.
+[[nodiscard]] std::uint64_t wall_clock_ns();
 
 /// Replaces the file at `path` whole: a reader sees the old or the new one. Errors: resource.
 [[nodiscard]] Result<void> write_status(const std::string& path, const MemberStatus& status);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <random>
 #include <utility>
@@ -14,6 +13,7 @@
 #include <spindrift/core/digest.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
+#include <spindrift/group/status.hpp>
 #include <spindrift/store/examine.hpp>
 
 namespace spindrift::group {
@@ -59,11 +59,6 @@ Result<Record> last_record(store::Storage& storage, const store::JournalFindings
   }));
   if (possible) return last;
   return Error(ErrorKind::bad_input, "its record of views has an impossible content").at(storage.place(""));
-}
-
-std::uint64_t nanoseconds_since_1970() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
 /// Their names last as those of the files in them do.
@@ -120,18 +115,18 @@ Result<std::unique_ptr<ViewJournal>> ViewJournal::open(ViewFile file, const Jour
   return journal;
 }
 
-// A process that was killed between the two has its last record in the journal alone; a node whose journal begins, in the
-// file.
+// The file comes first if it is of this start of the machine: for a while the node may have kept no journal. One that lacks
+// the journal's last record is of a process that was killed in that store, from which nothing has followed.
 Result<void> ViewJournal::begin() {
   SPINDRIFT_TRY_ASSIGN(const auto findings, store::examine(*storage_, owner_of(place_, node_)));
-  SPINDRIFT_TRY_ASSIGN(known_, last_record(*storage_, findings));
-  SPINDRIFT_TRY_ASSIGN(const Record in_file, file_.load());
-  if (!known_) known_ = in_file;
+  SPINDRIFT_TRY_ASSIGN(Record in_journal, last_record(*storage_, findings));
+  SPINDRIFT_TRY_ASSIGN(Record last, file_.load());
+  if (!last) last = std::move(in_journal);
   time_ = findings.time;
   const store::JournalWriter writer{owner_of(place_, node_), next_writer(findings)};
   SPINDRIFT_TRY_ASSIGN(auto journal, store::Journal::open(*storage_, findings, writer, drawn_digest(), options));
   journal_.emplace(std::move(journal));
-  if (known_) return store(*known_);
+  if (last) return store(*last);
   return {};
 }
 
@@ -139,7 +134,7 @@ Result<void> ViewJournal::store(const views::ViewRecord& record) {
   CHECK(journal_.has_value());
   ByteWriter bytes;
   put_record(bytes, record);
-  time_ = std::max(time_, nanoseconds_since_1970());
+  time_ = std::max(time_, wall_clock_ns());
   const ViewId view = record.last ? record.last->id : ViewId(0);
   store::Batch batch;
   batch.append({store::EntryKind::view, store::no_subgroup, node_, view, SequenceNumber(0), time_}, bytes.take());
@@ -147,7 +142,9 @@ Result<void> ViewJournal::store(const views::ViewRecord& record) {
   SPINDRIFT_TRY(journal_->trim(store::JournalPosition(journal_->end().value() - 1)));
   // The last record is the one that matters: damage to it is not to pass for a torn write.
   SPINDRIFT_TRY(journal_->vouch());
-  return file_.store(record);
+  SPINDRIFT_TRY(file_.store(record));
+  stored_ = record;
+  return {};
 }
 
 Result<Record> ViewJournal::read(const JournalPlace& place, NodeId node) {
@@ -161,11 +158,13 @@ Result<Record> ViewJournal::read(const JournalPlace& place, NodeId node) {
 Result<std::vector<views::ViewMemory::Neighbor>> ViewJournal::neighbors() {
   SPINDRIFT_TRY_ASSIGN(std::vector<Neighbor> all, file_.neighbors());
   std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator(place_.of_group(), failure)) {
-    const auto node = node_of_file(entry.path().filename().string(), "");
+  for (std::filesystem::directory_iterator entry(place_.of_group(), failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    const auto node = node_of_file(entry->path().filename().string(), "");
     if (!node || *node == node_ || std::ranges::find(all, *node, &Neighbor::node) != all.end()) continue;
     if (auto one = beside(*node)) all.push_back(*std::move(one));
   }
+  if (failure) return system_error("opendir", failure.value()).at(place_.of_group());
   std::ranges::sort(all, {}, &Neighbor::node);
   return all;
 }
@@ -205,6 +204,12 @@ void ViewJournal::close() {
   journal_.reset();
   storage_.reset();
   file_.close();
+}
+
+Result<Record> last_record(const std::optional<JournalPlace>& place, ViewFile& file, NodeId node) {
+  SPINDRIFT_TRY_ASSIGN(auto record, file.load());
+  if (record || !place) return record;
+  return ViewJournal::read(*place, node);
 }
 
 Result<std::unique_ptr<views::ViewMemory>> open_view_memory(const Config& config, const GuardedDirectory& directory,

@@ -31,8 +31,8 @@ struct JournalPlace {
 /// Not thread-safe. A store waits for the disk.
 class ViewJournal final : public views::ViewMemory {
  public:
-  /// Opens the journal of that node, or begins one, and has the file hold what the journal does. Errors: refused (another
-  /// process has it, somebody else can write there, or it is another group's or node's), bad_input (it is damaged),
+  /// Opens the journal of that node, or begins one, and has both it and the file hold the last record. Errors: refused
+  /// (another process has it, somebody else can write there, or it is another group's or node's), bad_input (it is damaged),
   /// unsupported, disk_full, resource.
   [[nodiscard]] static Result<std::unique_ptr<ViewJournal>> open(ViewFile file, const JournalPlace& place, NodeId node);
   /// Deletes the journal of that node, if there is one. Errors: refused (a process of the node runs), resource.
@@ -40,7 +40,7 @@ class ViewJournal final : public views::ViewMemory {
   /// The record in the journal of a node, whatever runs. Nothing: it has none. Errors: as `open`.
   [[nodiscard]] static Result<std::optional<views::ViewRecord>> read(const JournalPlace& place, NodeId node);
 
-  Result<std::optional<views::ViewRecord>> load() override { return known_; }
+  Result<std::optional<views::ViewRecord>> load() override { return stored_; }
   Result<void> store(const views::ViewRecord& record) override;
   /// Those of the files, and the nodes that have a journal beside this one's and no file since the machine was started.
   Result<std::vector<Neighbor>> neighbors() override;
@@ -59,10 +59,14 @@ class ViewJournal final : public views::ViewMemory {
   std::unique_ptr<store::FileStorage> storage_;
   std::optional<store::Journal> journal_;      // until it is closed
   std::uint64_t time_ = 0;                     // of its last entry
-  std::optional<views::ViewRecord> known_;     // as it was when this process began
+  std::optional<views::ViewRecord> stored_;    // last, by this process or one before
   std::map<NodeId, std::optional<views::ViewRecord>> beside_;  // of nodes without a file; they have not run since
 };
 
+/// The last record of that node, which does not run: in its file, or, since the machine was started, in its journal alone.
+/// Errors: as of the two.
+[[nodiscard]] Result<std::optional<views::ViewRecord>> last_record(const std::optional<JournalPlace>& place, ViewFile& file,
+                                                                   NodeId node);
 /// The record of views of that node as the configuration has it kept: in a file, and in a journal if one is named. Errors:
 /// as of the two.
 [[nodiscard]] Result<std::unique_ptr<views::ViewMemory>> open_view_memory(const Config& config,

@@ -27,25 +27,14 @@ struct ForgetOptions : GroupCommandOptions {
   bool yes = false;
 };
 
-using Record = std::optional<views::ViewRecord>;
-
 /// The journals' directories, which the configuration names, if there is one.
 std::optional<group::JournalPlace> journals(const ForgetOptions& options) {
   if (options.config.empty()) return std::nullopt;
   return group::journal_place(load_config(options));
 }
 
-/// The record in the node's journal, if it has one, or in its file.
-Result<Record> record_of(const ForgetOptions& options, group::ViewFile& file) {
-  if (const auto place = journals(options)) {
-    SPINDRIFT_TRY_ASSIGN(auto record, group::ViewJournal::read(*place, NodeId(options.node)));
-    if (record) return record;
-  }
-  return file.load();
-}
-
 /// Its lines say what the record is of, as far as it can be read; nothing: the node remembers nothing.
-std::optional<std::string> content_of(const Result<Record>& record) {
+std::optional<std::string> content_of(const Result<std::optional<views::ViewRecord>>& record) {
   if (!record) return "a record that cannot be read: " + record.error().to_string();
   if (!*record || (*record)->empty()) return std::nullopt;
   const auto& last = (*record)->last;
@@ -87,9 +76,10 @@ int forget(const ForgetOptions& options) {
   const GuardedDirectory directory = opened(place);
   const NodeId node(options.node);
   require_absent(place, node);
+  const auto kept = journals(options);
   const auto content = [&] {
     group::ViewFile file = value_or_throw(group::ViewFile::open(directory, node));
-    return content_of(record_of(options, file));
+    return content_of(group::last_record(kept, file, node));
   }();
   fmt::print("node {} remembers {}\n", node, content.value_or("nothing here: there is nothing to forget"));
   std::fflush(stdout);
@@ -98,7 +88,7 @@ int forget(const ForgetOptions& options) {
     return number(ExitCode::interrupted);
   }
   value_or_throw(group::ViewFile::forget(directory, node));
-  if (const auto kept = journals(options)) value_or_throw(group::ViewJournal::forget(*kept, node));
+  if (kept) value_or_throw(group::ViewJournal::forget(*kept, node));
   if (content) fmt::print("node {} remembers nothing now\n", node);
   return number(ExitCode::success);
 }

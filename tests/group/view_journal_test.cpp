@@ -77,6 +77,29 @@ TEST_CASE("a node whose journal begins has the record that its file has") {
   CHECK(value_or_throw(host.open(1)->load()) == record_of_view(3));
 }
 
+TEST_CASE("a record that a node stored while it kept no journal comes before what its journal has") {
+  Host host;
+  value_or_throw(host.open(1)->store(record_of_view(3)));
+  value_or_throw(value_or_throw(ViewFile::open(*host.directory, NodeId(1))).store(record_of_view(5)));
+  CHECK(value_or_throw(host.open(1)->load()) == record_of_view(5));
+  host.start();
+  CHECK(value_or_throw(host.open(1)->load()) == record_of_view(5));
+}
+
+TEST_CASE("a record is loaded as it was stored last, by the same process, too") {
+  Host host;
+  const auto journal = host.open(1);
+  value_or_throw(journal->store(record_of_view(3)));
+  CHECK(value_or_throw(journal->load()) == record_of_view(3));
+}
+
+TEST_CASE("neighbors that cannot be looked for are an error, and not none") {
+  Host host;
+  const auto journal = host.open(1);
+  std::filesystem::remove_all(host.place.above);
+  CHECK_FALSE(journal->neighbors());
+}
+
 TEST_CASE("a journal of views stays small, however many are stored and however often the node starts") {
   Host host;
   for (int start = 0; start < 5; ++start) {
