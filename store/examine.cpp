@@ -130,9 +130,21 @@ Result<JournalFindings> examine(Storage& storage, const std::optional<JournalOwn
   return Examination(storage, std::move(surveyed)).run();
 }
 
-Result<void> visit_entries(Storage& storage, const JournalFindings& findings, JournalPosition from,
+Result<std::vector<FoundSegment>> outline(Storage& storage, const std::optional<JournalOwner>& owner) {
+  SPINDRIFT_TRY_ASSIGN(auto surveyed, survey(storage, owner));
+  std::vector<FoundSegment> segments;
+  for (SurveyedSegment& segment : surveyed.segments) {
+    SegmentReading& reading = segment.reading;
+    if (!reading.head) continue;
+    if (!segments.empty()) segments.back().end = reading.head->first;
+    segments.push_back({*reading.head, std::move(reading.ends), reading.mark, no_limit});
+  }
+  return segments;
+}
+
+Result<void> visit_entries(Storage& storage, std::span<const FoundSegment> segments, JournalPosition from,
                            const EntryVisitor& visitor) {
-  for (const FoundSegment& segment : findings.segments) {
+  for (const FoundSegment& segment : segments) {
     if (segment.end <= from) continue;
     SPINDRIFT_TRY_ASSIGN(const auto file, storage.open(segment_name(segment.head.seal.number)));
     SPINDRIFT_TRY_ASSIGN(const Blocks blocks, read_blocks(*file, 0, segment.head.bytes));

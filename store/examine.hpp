@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,9 +65,18 @@ struct JournalFindings {
 /// segment meanwhile), resource. Damage is no error, but found.
 [[nodiscard]] Result<JournalFindings> examine(Storage& storage, const std::optional<JournalOwner>& owner);
 
+/// The segments as their heads tell of them, without a look at entries and damages: for a journal that was examined and is
+/// being written. The last one ends nowhere. Errors: as `examine`.
+[[nodiscard]] Result<std::vector<FoundSegment>> outline(Storage& storage, const std::optional<JournalOwner>& owner);
+
 /// The entries from `from` on that can be read, in order, until the visitor wants no more; what is damaged is left out.
-/// Errors: bad_input (a segment of the findings is gone: it was trimmed away meanwhile), resource.
-[[nodiscard]] Result<void> visit_entries(Storage& storage, const JournalFindings& findings, JournalPosition from,
+/// Errors: bad_input (a segment is gone: it was trimmed away meanwhile), resource.
+[[nodiscard]] Result<void> visit_entries(Storage& storage, std::span<const FoundSegment> segments, JournalPosition from,
                                          const EntryVisitor& visitor);
+/// The same of all segments of the findings.
+[[nodiscard]] inline Result<void> visit_entries(Storage& storage, const JournalFindings& findings, JournalPosition from,
+                                                const EntryVisitor& visitor) {
+  return visit_entries(storage, std::span(findings.segments), from, visitor);
+}
 
 }  // namespace spindrift::store

@@ -46,10 +46,24 @@ auto uninterrupted(Call call) noexcept {
   return result;
 }
 
+/// The same call may succeed when somebody has done this. Nothing is removed: a segment has what was logged.
+std::string fix_of(int error_number, const std::string& path) {
+  if (error_number == EROFS) {
+    return "mount the file system of " + path + " for writing (mount -o remount,rw), or name another directory in [PERS] "
+           "file_path";
+  }
+  if (error_number != EACCES && error_number != EPERM) return {};
+  return "chown " + path + " and its directory to the user that runs the node, and chmod u+rw the one, u+rwx the other";
+}
+
+Error not_opened(int error_number, const std::string& path) {
+  return system_error("open", error_number).at(path).fix(fix_of(error_number, path));
+}
+
 /// The error of a call that makes a file.
 Error not_made(std::string_view call, int error_number, const std::string& path) {
   Error error = system_error(call, error_number).at(path);
-  if (error_number != ENOSPC && error_number != EDQUOT) return error;
+  if (error_number != ENOSPC && error_number != EDQUOT) return std::move(error).fix(fix_of(error_number, path));
   return Error(ErrorKind::disk_full, error.message())
       .at(path)
       .fix("make space on the file system of " + path + ", or raise the quota there");
@@ -67,7 +81,8 @@ Result<void> check_own_file(int file, const std::string& path) {
   if (own) return {};
   return Error(ErrorKind::refused, "it is no file that this user alone may write")
       .at(path)
-      .fix("see who made it, and remove it");
+      .fix("chown it to the user that runs the node, and chmod 600 " + path + "; never remove a segment: it has what was "
+           "logged");
 }
 
 Result<void> check_own_directory(int directory, const std::string& path) {
@@ -290,8 +305,8 @@ Result<std::unique_ptr<StoredFile>> FileStorage::open(std::string_view name) {
   FileDescriptor file(::openat(directory_.get(), checked(name).c_str(), access | open_flags));
   if (!file && errno == ENOENT) return Error(ErrorKind::bad_input, "there is no such file").at(path);
   if (!file && (errno == ELOOP || errno == ENXIO || errno == EISDIR))
-    return Error(ErrorKind::refused, "it is no regular file").at(path).fix("see who made it, and remove it");
-  if (!file) return system_error("open", errno).at(path);
+    return Error(ErrorKind::refused, "it is no regular file").at(path).fix("put the file back that was there");
+  if (!file) return not_opened(errno, path);
   SPINDRIFT_TRY(check_own_file(file.get(), path));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return system_error("fstat", errno).at(path);

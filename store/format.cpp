@@ -69,6 +69,11 @@ bool is_digested(std::span<const std::byte> block, std::size_t fields_bytes) noe
   return digest_of(block.first(fields_bytes)).words == reader.get<std::array<std::uint64_t, 2>>() && all_zero(reader.rest());
 }
 
+/// Whether a segment can be as large as its head says, with that many ends of logs: the digest is one that anybody can make.
+bool is_possible(const SegmentHead& head) noexcept {
+  return head.logs <= logs_max && head.bytes % block_bytes == 0 && head.bytes >= entries_at(head.logs);
+}
+
 }  // namespace
 
 bool all_zero(std::span<const std::byte> bytes) noexcept {
@@ -133,7 +138,8 @@ HeadReading read_head(std::span<const std::byte> block) noexcept {
     reading.state = BlockState::unknown;
     return reading;
   }
-  if (is_digested(block, block.size() - reader.rest().size()) && head.logs <= logs_max) reading.state = BlockState::whole;
+  const bool whole = is_digested(block, block.size() - reader.rest().size()) && is_possible(head);
+  if (whole) reading.state = BlockState::whole;
   return reading;
 }
 

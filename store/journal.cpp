@@ -31,10 +31,13 @@ Journal::Journal(Storage& storage, const JournalFindings& findings, const Journa
     : storage_(storage),
       options_(options),
       writer_(writer),
+      next_bytes_(std::min(options.first_segment_bytes, options.segment_bytes)),
       durable_(findings.end),
       end_(findings.end),
       ends_(findings.ends) {
-  CHECK(writer.incarnation != 0 && options.segment_bytes % block_bytes == 0 && options.segment_bytes >= 8 * block_bytes);
+  CHECK(writer.incarnation != 0);
+  for (const std::uint64_t bytes : {options.segment_bytes, options.first_segment_bytes})
+    CHECK(bytes % block_bytes == 0 && bytes >= 8 * block_bytes);
   for (const FoundSegment& segment : findings.segments)
     segments_.push_back({segment.head.seal.number, segment.head.first});
   seal_.journal = findings.segments.empty() ? fresh : findings.segments.back().head.seal.journal;
@@ -80,7 +83,7 @@ Result<void> Journal::begin_segment(std::uint64_t entry_bytes) {
   head.first = end_;
   head.logs = ends_.all().size();
   head.log_ends = log_ends_digest(ends_);
-  head.bytes = std::max(options_.segment_bytes, entries_at(head.logs) + entry_bytes);
+  head.bytes = std::max(next_bytes_, entries_at(head.logs) + entry_bytes);
   head.oldest = segments_.empty() ? 0 : segments_.front().number;
   SPINDRIFT_TRY_ASSIGN(auto file, storage_.create(unnamed_segment, head.bytes));
   SPINDRIFT_TRY(name_segment(*file, head));
@@ -89,6 +92,7 @@ Result<void> Journal::begin_segment(std::uint64_t entry_bytes) {
   offset_ = prepared_ = entries_at(head.logs);
   mark_ = 0;
   segments_.push_back({head.seal.number, head.first});
+  next_bytes_ = std::min(2 * next_bytes_, options_.segment_bytes);
   return {};
 }
 

@@ -21,6 +21,9 @@ namespace spindrift::store {
 
 struct JournalOptions {
   std::uint64_t segment_bytes = std::uint64_t{64} << 20U;  ///< whole blocks, at least 8; a batch that is larger has its own
+  /// The first segment of a process has so many, if that is less; each that follows has twice as many, up to that number.
+  /// A process that appends little leaves little behind, all of which is read at each later start. Whole blocks, at least 8.
+  std::uint64_t first_segment_bytes = std::uint64_t{256} << 10U;
   std::uint64_t prepared_bytes = std::uint64_t{1} << 20U;  ///< so much is kept written with zeros ahead; 0: nothing is
 };
 
@@ -99,6 +102,7 @@ class Journal {
   std::unique_ptr<StoredFile> file_;
   std::uint64_t offset_ = 0;    // where its next batch goes
   std::uint64_t prepared_ = 0;  // up to where zeros were written
+  std::uint64_t next_bytes_;    // of the next segment
   bool preparing_ = false;      // until all of it is written: a little each time would cost as much as a commit
   std::uint64_t mark_ = 0;      // number of its last mark
   JournalPosition durable_;

@@ -25,11 +25,27 @@ JournalThread::JournalThread(Journal journal, const JournalThreadOptions& option
 
 JournalThread::~JournalThread() { static_cast<void>(stop()); }
 
-std::optional<JournalPosition> JournalThread::append(const EntryHead& head, std::span<const std::byte> payload) {
-  // One that is larger than the bound goes alone.
-  const std::uint64_t waiting = filling_.batch.bytes() + inbox_.bytes.load(std::memory_order_relaxed);
-  if (waiting != 0 && waiting + payload.size() > options_.waiting_bytes_max) return std::nullopt;
+std::optional<JournalPosition> JournalThread::append(const EntryHead& head, std::span<const std::byte> payload,
+                                                     Vouch vouch) {
+  if (!has_room_for(payload.size())) return std::nullopt;
   filling_.batch.append(head, payload);
+  filling_.vouch = std::max(filling_.vouch, vouch);
+  return note_appended();
+}
+
+std::optional<JournalPosition> JournalThread::append_base(const LogEnd& end, std::uint64_t time) {
+  if (!has_room_for(sizeof end.link)) return std::nullopt;
+  filling_.batch.append_base(end, time);
+  return note_appended();
+}
+
+// One that is larger than the bound goes alone.
+bool JournalThread::has_room_for(std::uint64_t payload_bytes) const noexcept {
+  const std::uint64_t waiting = filling_.batch.bytes() + inbox_.bytes.load(std::memory_order_relaxed);
+  return waiting == 0 || waiting + payload_bytes <= options_.waiting_bytes_max;
+}
+
+JournalPosition JournalThread::note_appended() {
   const JournalPosition position = filling_.next;
   ++filling_.next;
   if (filling_.batch.bytes() >= options_.batch_bytes) flush();
@@ -45,6 +61,7 @@ void JournalThread::flush() {
     const std::lock_guard lock(mutex_);
     first = inbox_.batches.empty();
     inbox_.bytes.fetch_add(batch.bytes(), std::memory_order_relaxed);
+    if (std::exchange(filling_.vouch, Vouch::later) == Vouch::first) inbox_.vouch = filling_.next;
     if (!first && inbox_.batches.back().bytes() + batch.bytes() <= options_.batch_bytes) {
       inbox_.batches.back().append_all(batch);
     } else {
@@ -109,6 +126,7 @@ bool JournalThread::await(const std::stop_token& stop) {
 
 void JournalThread::take() {
   trim_ = std::max(trim_, std::exchange(inbox_.trim, JournalPosition()));
+  vouch_ = std::max(vouch_, std::exchange(inbox_.vouch, JournalPosition()));
   if (inbox_.batches.empty()) return;
   std::swap(batch_, inbox_.batches.front());  // the one at hand is empty, and has memory
   constexpr std::size_t spare_max = 4;
@@ -137,8 +155,13 @@ void JournalThread::finish_commit() {
   publish();
 }
 
-// Says how much is durable, if that is more than before.
+// Says how much is durable, if that is more than before. While an entry on its way is to be vouched for first, so is
+// everything before it: there may be another such one.
 void JournalThread::publish() {
+  if (vouch_.value() != 0) {
+    if (auto vouched = journal_.vouch(); !vouched) return set_state(State::failed, std::move(vouched).error());
+    if (journal_.durable() >= vouch_) vouch_ = {};
+  }
   const std::uint64_t durable = journal_.durable().value();
   const bool more = durable != durable_.load(std::memory_order_relaxed);
   durable_.store(durable, std::memory_order_release);

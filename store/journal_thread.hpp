@@ -28,6 +28,12 @@ struct JournalThreadOptions {
   std::chrono::nanoseconds vouch_after = std::chrono::milliseconds(20);   ///< without a commit: see `Journal::vouch`
 };
 
+/// Vouching for an entry, so that damage to it can be told from a torn tail: see `Journal::vouch`.
+enum class Vouch : std::uint8_t {
+  later,  ///< after a while without a commit, or with a later entry
+  first,  ///< before the entry is said to be on the disk
+};
+
 class JournalThread {
  public:
   enum class State : std::uint8_t {
@@ -48,7 +54,10 @@ class JournalThread {
   // One thread, the poller:
   /// Copies the payload; never waits for the disk. `head.time` is not less than that of the entry before. Nothing: too much
   /// waits, and it is to be tried again after the next progress. Nothing comes of it before `flush`, but of much.
-  [[nodiscard]] std::optional<JournalPosition> append(const EntryHead& head, std::span<const std::byte> payload);
+  [[nodiscard]] std::optional<JournalPosition> append(const EntryHead& head, std::span<const std::byte> payload,
+                                                      Vouch vouch = Vouch::later);
+  /// As `append`: the log of that subgroup goes on from this end.
+  [[nodiscard]] std::optional<JournalPosition> append_base(const LogEnd& end, std::uint64_t time);
   /// Hands over what was appended: behind a pass, so that what it brought becomes durable at once.
   void flush();
   /// Has the journal forget what lies before, when it comes to it.
@@ -75,16 +84,20 @@ class JournalThread {
     done,        // wait
   };
   struct Filling {
-    JournalPosition next;  // of the next entry
-    Batch batch;           // is handed over next
+    JournalPosition next;        // of the next entry
+    Batch batch;                 // is handed over next
+    Vouch vouch = Vouch::later;  // for some of it
   };
   struct Inbox {
     std::deque<Batch> batches;
     std::atomic<std::uint64_t> bytes{0};  // of these; the poller reads it without the mutex
     std::vector<Batch> spare;             // empty, with memory
     JournalPosition trim;                 // 0: nothing is asked for
+    JournalPosition vouch;                // behind the last entry that is to be vouched for first; 0: there is none
   };
 
+  [[nodiscard]] bool has_room_for(std::uint64_t payload_bytes) const noexcept;
+  JournalPosition note_appended();
   void run(const std::stop_token& stop);
   /// Waits for work, or until there is something to do without any; takes the next batch if there is none at hand. False:
   /// there is nothing left, and it is the end.
@@ -101,10 +114,11 @@ class JournalThread {
 
   JournalThreadOptions options_;
   Progress on_progress_;
-  Journal journal_;          // the thread's, as are the next three
+  Journal journal_;          // the thread's, as are the next four
   Batch batch_;              // is committed next
   bool more_waits_ = false;  // behind it
   JournalPosition trim_;     // is to be done
+  JournalPosition vouch_;    // before it is reached nothing is published without
   std::atomic<std::uint64_t> durable_;
   std::atomic<State> state_ = State::running;
   Filling filling_;  // the poller's

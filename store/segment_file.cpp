@@ -70,6 +70,8 @@ Result<SegmentReading> read_segment(StoredFile& file) {
     return reading;
   }
   read_heads(blocks, reading);
+  // A file that ends before its entries would begin is not the one that its head was written for.
+  if (reading.head && file.bytes() < entries_at(reading.head->logs)) reading.head.reset();
   if (!reading.head) return reading;
   read_marks(blocks, reading);
   SPINDRIFT_TRY(read_ends(file, reading));

@@ -44,6 +44,17 @@ std::uint64_t oldest_of(const std::vector<SurveyedSegment>& segments) {
   return 0;
 }
 
+/// A segment that no storage opens, for its size is none of whole blocks, tells nothing of itself.
+Result<SegmentReading> read_named(Storage& storage, const std::string& name) {
+  auto file = storage.open(name);
+  if (file) return read_segment(**file);
+  if (file.error().kind() != ErrorKind::bad_input) return std::move(file).error();
+  SPINDRIFT_TRY_ASSIGN(const auto names, storage.names());
+  const bool is_gone = std::ranges::find(names, name) == names.end();
+  if (is_gone) return std::move(file).error();
+  return SegmentReading();
+}
+
 }  // namespace
 
 Result<Survey> survey(Storage& storage, const std::optional<JournalOwner>& owner) {
@@ -60,8 +71,7 @@ Result<Survey> survey(Storage& storage, const std::optional<JournalOwner>& owner
       survey.leftovers.push_back(name);
       continue;
     }
-    SPINDRIFT_TRY_ASSIGN(const auto file, storage.open(name));
-    SPINDRIFT_TRY_ASSIGN(auto reading, read_segment(*file));
+    SPINDRIFT_TRY_ASSIGN(auto reading, read_named(storage, name));
     if (!reading.head && reading.version != format_version) return unknown_version(storage.place(name), reading.version);
     if (reading.head) {
       SPINDRIFT_TRY(check_place(*reading.head, *number, storage.place(name), owner, journal));

@@ -236,7 +236,10 @@ TEST_CASE("a link, a pipe, a directory and a file that others may write are refu
     CHECK(error.place() == place.file(name));
   }
   REQUIRE(::chmod(place.file("a").c_str(), 0620) == 0);
-  CHECK(error_of(storage.open("a")).kind() == ErrorKind::refused);
+  const Error open_to_others = error_of(storage.open("a"));
+  CHECK(open_to_others.kind() == ErrorKind::refused);
+  CHECK_THAT(open_to_others.fix(), Catch::Matchers::Contains("chmod 600 " + place.file("a")) &&
+                                       Catch::Matchers::Contains("never remove a segment"));
   value_or_throw(storage.create("link", block_bytes));
   CHECK(value_or_throw(storage.names()) == Names{"a", "directory", "link", "pipe"});
 }
@@ -251,6 +254,19 @@ TEST_CASE("a journal's directory that others may write is refused, and so is a l
   REQUIRE(::rename(place.file("lock").c_str(), place.file("other").c_str()) == 0);
   REQUIRE(::symlink("other", place.file("lock").c_str()) == 0);
   CHECK_FALSE(FileStorage::open_at(place.path));
+}
+
+TEST_CASE("a journal on a file system that nobody may write says how to mend that") {
+  if (::geteuid() != 0) return spindrift::test::skip("only root can mount a small file system");
+  if (!enter_own_mounts()) return spindrift::test::skip("no namespace of mounts can be had here");
+  const TemporaryDirectory disk;
+  if (::mount("tmpfs", disk.path().c_str(), "tmpfs", MS_RDONLY, "size=256k,mode=0700") != 0)
+    return spindrift::test::skip("no file system can be mounted here");
+  const Error error = error_of(FileStorage::open_at(disk.path()));
+  CHECK(::umount2(disk.path().c_str(), MNT_DETACH) == 0);
+  CHECK(error.kind() == ErrorKind::resource);
+  CHECK(error.place() == disk.path() + "/lock");
+  CHECK_THAT(error.fix(), Catch::Matchers::Contains("for writing") && Catch::Matchers::Contains("file_path"));
 }
 
 TEST_CASE("a disk that is full has no file that it could not hold, and room when another is gone") {

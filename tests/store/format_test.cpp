@@ -73,6 +73,25 @@ TEST_CASE("a head that was never written is blank, and one of a later version un
   CHECK(reading.version == 9);
 }
 
+TEST_CASE("a head that says what no segment can be is damaged, whoever has digested it") {
+  SegmentHead head = example_head();
+  for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4095}, 16 * block_bytes + 1,
+                                    entries_at(2) - block_bytes, ~std::uint64_t{0}}) {
+    head.bytes = bytes;
+    CAPTURE(bytes);
+    CHECK(read_head(head_block(head)).state == BlockState::damaged);
+  }
+  head.bytes = entries_at(2);
+  CHECK(read_head(head_block(head)).state == BlockState::whole);
+  head.bytes = std::uint64_t{1} << 40U;
+  head.logs = logs_max;
+  CHECK(read_head(head_block(head)).state == BlockState::whole);
+  for (const std::uint64_t logs : {logs_max + 1, ~std::uint64_t{0}, (~std::uint64_t{0} / log_end_bytes) + 1}) {
+    head.logs = logs;
+    CHECK(read_head(head_block(head)).state == BlockState::damaged);
+  }
+}
+
 TEST_CASE("a mark of another segment, incarnation or journal does not count") {
   const Blocks mark = mark_block(seal, {3, JournalPosition(120), 6});
   for (const SegmentSeal& other : {SegmentSeal{seal.journal, 8, seal.incarnation}, SegmentSeal{seal.journal, 7, 1235},

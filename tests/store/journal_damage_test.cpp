@@ -2,10 +2,14 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
+
+#include <spindrift/store/file_storage.hpp>
 
 #include "journal_fixture.hpp"
 #include "simulated_disk.hpp"
+#include "temporary_directory.hpp"
 
 namespace spindrift::store {
 namespace {
@@ -26,13 +30,15 @@ EntryBlock block_of(std::uint64_t position) {
 constexpr std::uint64_t first_of[] = {0, 8, 14, 20};
 
 /// Three segments of one process: an entry a block, which begins with a to t.
+void write_a_to_t(Storage& storage, bool vouched = true) {
+  Journal journal = value_or_throw(open_journal(storage, 1));
+  for (char initial = 'a'; initial <= 't'; ++initial) value_or_throw(commit_texts(journal, {std::string(1000, initial)}));
+  if (vouched) value_or_throw(journal.close());
+}
+
 class DamagedJournal {
  public:
-  explicit DamagedJournal(bool vouched = true) : disk_(1), storage_(disk_.storage()) {
-    Journal journal = value_or_throw(open_journal(*storage_, 1));
-    for (char initial = 'a'; initial <= 't'; ++initial) value_or_throw(commit_texts(journal, {std::string(1000, initial)}));
-    if (vouched) value_or_throw(journal.close());
-  }
+  explicit DamagedJournal(bool vouched = true) : disk_(1), storage_(disk_.storage()) { write_a_to_t(*storage_, vouched); }
 
   void flip(std::uint64_t segment, std::uint64_t block, std::uint64_t byte = 200) {
     disk_.flip_bit(segment_name(segment), (block * block_bytes + byte) * 8);
@@ -169,6 +175,40 @@ TEST_CASE("a last segment both of whose heads are damaged is lost, with nobody k
   journal.flip(2, 3);
   check_loses(journal.findings(), 14, 14);
   CHECK_FALSE(open_journal(journal.storage(), 9));
+}
+
+TEST_CASE("a segment whose size is none of whole blocks tells nothing, and those around it are read") {
+  for (const std::uint64_t segment : {0U, 1U, 2U}) {
+    const TemporaryDirectory directory;
+    FileStorage storage = value_or_throw(FileStorage::open_at(directory.path()));
+    write_a_to_t(storage);
+    std::filesystem::resize_file(directory.path() + "/" + segment_name(segment), 20'000);
+    const JournalFindings findings = value_or_throw(examine(storage, test_owner));
+    REQUIRE(findings.loss() != nullptr);
+    CHECK(findings.damages.size() == 1);
+    CHECK(findings.loss()->kind == Damage::Kind::segment);
+    CHECK_THAT(findings.loss()->place, Catch::Matchers::Contains(segment_name(segment)));
+    const auto lost_end = segment == 2 ? first_of[2] : first_of[segment + 1];
+    CHECK(findings.loss()->end == JournalPosition(lost_end));
+    CHECK(read_entries(storage, findings).size() == 20 - (first_of[segment + 1] - first_of[segment]));
+    const auto refused = open_journal(storage, 9);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind() == ErrorKind::bad_input);
+    CHECK_THAT(refused.error().message(), Catch::Matchers::Contains("too short"));
+  }
+}
+
+TEST_CASE("a segment that ends before its entries would begin tells nothing, be its heads whole") {
+  for (const std::uint64_t blocks : {0U, 3U, 4U, 5U}) {
+    const TemporaryDirectory directory;
+    FileStorage storage = value_or_throw(FileStorage::open_at(directory.path()));
+    write_a_to_t(storage);
+    std::filesystem::resize_file(directory.path() + "/" + segment_name(1), blocks * block_bytes);
+    const JournalFindings findings = value_or_throw(examine(storage, test_owner));
+    check_loses(findings, first_of[1], first_of[2]);
+    CHECK(read_entries(storage, findings).size() == 14);
+    CHECK_FALSE(open_journal(storage, 9));
+  }
 }
 
 TEST_CASE("a whole entry in the place of another is damage, in its own segment and in another one") {

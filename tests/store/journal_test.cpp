@@ -277,6 +277,27 @@ TEST_CASE("space that is prepared holds what is written into it later") {
   CHECK(texts_of(*disk.storage()) == expected);
 }
 
+TEST_CASE("segments of a process begin small and double, so that one that writes little leaves little behind") {
+  SimulatedDisk disk(1);
+  const auto storage = disk.storage();
+  const JournalOptions options{
+      .segment_bytes = 40 * block_bytes, .first_segment_bytes = 8 * block_bytes, .prepared_bytes = 0};
+  std::string expected;
+  for (std::uint64_t process = 1; process <= 2; ++process) {
+    Journal journal = value_or_throw(open_journal(*storage, process, options));
+    for (int i = 0; i < 100; ++i) {
+      value_or_throw(commit_texts(journal, {"x"}));
+      expected += expected.empty() ? "x" : " x";
+    }
+    value_or_throw(journal.close());
+  }
+  std::vector<std::uint64_t> blocks;
+  for (const FoundSegment& segment : value_or_throw(examine(*storage, test_owner)).segments)
+    blocks.push_back(segment.head.bytes / block_bytes);
+  CHECK(blocks == std::vector<std::uint64_t>{8, 16, 32, 40, 40, 8, 16, 32, 40, 40});
+  CHECK(texts_of(*storage) == expected);
+}
+
 TEST_CASE("batches that are begun one behind the other become durable in their order") {
   SimulatedDisk disk(1);
   const auto storage = disk.storage();

@@ -139,9 +139,9 @@ class Poller {
           progress_.notify_all();
         }) {}
 
-  std::optional<JournalPosition> append(std::string_view text) {
+  std::optional<JournalPosition> append(std::string_view text, Vouch vouch = Vouch::later) {
     return thread_.append({EntryKind::message, SubgroupId(0), NodeId(1), ViewId(1), SequenceNumber(0), 0},
-                          std::as_bytes(std::span(text)));
+                          std::as_bytes(std::span(text)), vouch);
   }
   void await_durable(std::uint64_t count) {
     await([&] { return thread_.durable() >= JournalPosition(count); });
@@ -285,6 +285,58 @@ TEST_CASE("a write that fails ends the thread's work, and is told") {
   const auto stopped = poller.thread().stop();
   REQUIRE_FALSE(stopped);
   CHECK(stopped.error().kind() == ErrorKind::resource);
+}
+
+TEST_CASE("an entry that is to be vouched for first is, before it is said to be durable") {
+  SharedDisk disk;
+  Poller poller(disk, {.vouch_after = std::chrono::hours(1)});
+  const auto vouched = [&] {
+    return value_or_throw(outline(poller.storage(), test_owner)).back().mark.durable;
+  };
+  CHECK(poller.append("a"));
+  poller.thread().flush();
+  poller.await_durable(1);
+  CHECK(vouched() == JournalPosition(0));
+  CHECK(poller.append("b"));
+  CHECK(poller.append("c", Vouch::first));
+  CHECK(poller.append("d"));
+  poller.thread().flush();
+  poller.await_durable(4);
+  CHECK(vouched() == JournalPosition(4));
+  CHECK(poller.append("e"));
+  poller.thread().flush();
+  poller.await_durable(5);
+  CHECK(vouched() == JournalPosition(4));
+}
+
+TEST_CASE("entries that are to be vouched for first are, also with others on their way behind them") {
+  SharedDisk disk;
+  Poller poller(disk, {.batch_bytes = block_bytes, .vouch_after = std::chrono::hours(1)});
+  disk.hold(true);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(poller.append(std::string(block_bytes, 'x'), i == 1 ? Vouch::later : Vouch::first));
+    poller.thread().flush();
+    if (i == 0) disk.await_waiting();
+  }
+  disk.let_one_pass();
+  poller.await_durable(1);
+  CHECK(value_or_throw(outline(poller.storage(), test_owner)).back().mark.durable >= JournalPosition(1));
+  disk.hold(false);
+  poller.await_durable(3);
+  CHECK(value_or_throw(outline(poller.storage(), test_owner)).back().mark.durable == JournalPosition(3));
+}
+
+TEST_CASE("a log goes on from a base") {
+  SharedDisk disk;
+  Poller poller(disk);
+  CHECK(poller.append("a"));
+  CHECK(poller.append("b"));
+  CHECK(poller.thread().append_base({SubgroupId(0), LogVersion(7), ViewId(1), SequenceNumber(1), digest_of("x")}, 0) ==
+        JournalPosition(2));
+  CHECK(poller.append("c"));
+  value_or_throw(poller.thread().stop());
+  const LogEnd end = value_or_throw(examine(poller.storage(), test_owner)).ends.of(SubgroupId(0));
+  CHECK(end.version == LogVersion(8));
 }
 
 TEST_CASE("what lies before a position is forgotten when the thread is told so") {
