@@ -11,6 +11,12 @@ enum class DeliveryMode : std::uint8_t {
   unordered,  ///< on receipt, first in first out per sender
 };
 
+/// The storage of a subgroup's messages.
+enum class SubgroupStorage : std::uint8_t {
+  memory,  ///< nothing, once all members have delivered them
+  logged,  ///< each member's journal has them, in the order in which they are delivered; ordered subgroups alone
+};
+
 /// Least and most bytes of a ring, whether a file, a command or a message of another member names them.
 inline constexpr std::uint64_t ring_bytes_min = std::uint64_t{1} << 12;
 inline constexpr std::uint64_t ring_bytes_max = std::uint64_t{1} << 30;

@@ -11,11 +11,19 @@
 #include <string_view>
 #include <vector>
 
+#include <spindrift/core/history_bounds.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/profile.hpp>
 #include <spindrift/core/roster.hpp>
 
 namespace spindrift {
+
+/// A node that has the log of a subgroup: as that process, and each later one whose disk has all that this one left there.
+struct LogHolder {
+  NodeId node;                    ///< in the view or not
+  std::uint64_t incarnation = 0;  ///< of the node's latest process of which it is known
+  friend bool operator==(const LogHolder&, const LogHolder&) = default;
+};
 
 /// A subgroup as one view has it.
 struct SubgroupView {
@@ -27,7 +35,12 @@ struct SubgroupView {
   Profile profile;  ///< the same in all views, but for the window and the ring of messages that are not large
   std::vector<std::string> topics;  ///< topics that travel through this subgroup; unique in the view
   std::string inadequate{};         ///< why it has no members in this view, in words for people; empty: it is adequate
+  /// How much of what is delivered each member keeps for newcomers, in memory; the same in all views.
+  HistoryBounds history{};
   bool dropped = false;             ///< nothing is at its place in this view; another may be created there later
+  SubgroupStorage storage = SubgroupStorage::memory;  ///< the same in all views
+  /// Logged: those whose logs have everything of the views before that was reported durable, be they in the view or not.
+  std::vector<LogHolder> log_holders{};
 
   [[nodiscard]] std::optional<std::uint32_t> member_position(NodeId node) const;  ///< none: no member
   [[nodiscard]] std::optional<SenderRank> sender_rank(NodeId node) const;  ///< none: it may not send
@@ -54,6 +67,8 @@ struct View {
   [[nodiscard]] const SubgroupView* in_layout(std::string_view name) const;  ///< null: the layout has none of that name
 };
 
+/// Most subgroups of a layout that are logged: a node's record names those that have each one's log.
+inline constexpr std::size_t logged_subgroup_count_max = 64;
 /// Most members of a view.
 inline constexpr std::size_t member_count_max = roster_count_max;
 

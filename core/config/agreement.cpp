@@ -30,6 +30,12 @@ std::string agreement(const SubgroupPlan& plan) {
   return fmt::format("named, at least {}\n members{}\n senders{}\n", plan.minimum, members, senders);
 }
 
+/// Empty where none is kept, so that a release which knows of none agrees.
+std::string words_of(const HistoryBounds& history) {
+  if (!history.any()) return {};
+  return fmt::format(" history {} messages {} bytes {} ms", history.messages, history.bytes, history.age_ms);
+}
+
 }  // namespace
 
 // Names hold neither blanks nor line ends, so no two configurations that differ have the same text. What has its default is
@@ -52,7 +58,9 @@ std::vector<AgreedValue> agreement(const Loaded& loaded) {
     const bool bulky = profile.bulk_ring_bytes != 0;
     const std::string bulk = fmt::format(" bulk {} above {}", profile.bulk_ring_bytes, profile.large_message_bytes);
     const char* const mode = subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered";
-    const auto sizes = fmt::format("{} message {}{}", mode, profile.message_bytes_max, bulky ? bulk : "");
+    const char* const storage = subgroup.storage == SubgroupStorage::logged ? " logged" : "";
+    const auto sizes = fmt::format("{}{} message {}{}{}", mode, storage, profile.message_bytes_max, bulky ? bulk : "",
+                                   words_of(subgroup.history));
     const std::string shape = fmt::format(" topics {}\n {}", fmt::join(subgroup.topics, " "),
                                           agreement(loaded.plans->layout.subgroups[i]));
     all.push_back({"subgroup " + subgroup.name, sizes + " shape " + spindrift::digest_of(shape).to_string().substr(0, 8),

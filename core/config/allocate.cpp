@@ -171,6 +171,8 @@ class Allocator {
     SubgroupView subgroup;
     subgroup.name = plan.name;
     subgroup.mode = plan.mode;
+    subgroup.storage = plan.storage;
+    subgroup.history = plan.history.completed();
     subgroup.topics = plan.topics;
     if (const auto found = profiles.find(plan.profile); found != profiles.end()) subgroup.profile = found->second;
     if (!filling.adequate) {

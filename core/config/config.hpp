@@ -139,7 +139,8 @@ class Config {
 
   /// Every value in force, in the table's order.
   [[nodiscard]] std::vector<EffectiveValue> effective() const;
-  /// Notes on what is legal but worth knowing: keys without effect, environment variables that name no key.
+  /// Notes on what is legal but worth knowing: keys without effect, environment variables that name no key,
+  /// the memory that histories take.
   [[nodiscard]] const std::vector<std::string>& notes() const;
   /// The name of this configuration in errors: the path, or the name given to parse.
   [[nodiscard]] const std::string& name() const;

@@ -152,6 +152,45 @@ std::optional<DeliveryMode> JsonReader::mode(const Json& value, std::string_view
   return std::nullopt;
 }
 
+std::optional<SubgroupStorage> JsonReader::storage(const Json& value, std::string_view path) {
+  if (value.is_string()) {
+    const auto& word = value.get_ref<const std::string&>();
+    if (word == "memory") return SubgroupStorage::memory;
+    if (word == "logged") return SubgroupStorage::logged;
+  }
+  problem(path, "a kind of storage belongs here", R"(write "memory", or "logged")");
+  return std::nullopt;
+}
+
+std::optional<HistoryBounds> JsonReader::history(const Json& value, std::string_view path) {
+  HistoryBounds bounds;
+  if (value.is_null()) return bounds;
+  bool usable = true;
+  const auto read = [&](const Json& given, const std::string& place, std::string_view of_what, std::uint64_t most) {
+    const auto number = unsigned_number(given);
+    if (number && *number >= 1 && *number <= most) return *number;
+    problem(place, fmt::format("a number of {} belongs here", of_what), fmt::format("write a number from 1 to {}", most));
+    usable = false;
+    return std::uint64_t{0};
+  };
+  if (!value.is_object()) {
+    bounds.messages = read(value, std::string(path), "messages", history_messages_most);
+    return usable ? std::optional(bounds) : std::nullopt;
+  }
+  check_fields(value, path, {"messages", "bytes", "age_ms"});
+  const auto read_field = [&](const char* name, std::string_view of_what, std::uint64_t most) {
+    return value.contains(name) ? read(value.at(name), field(path, name), of_what, most) : 0;
+  };
+  bounds.messages = read_field("messages", "messages", history_messages_most);
+  bounds.bytes = read_field("bytes", "bytes", history_bytes_most);
+  bounds.age_ms = read_field("age_ms", "milliseconds", history_age_ms_most);
+  if (usable && !bounds.any()) {
+    problem(path, "the history has no bound",
+            R"(write {"messages": 1000}, {"bytes": 1048576}, {"age_ms": 60000}, or several of these)");
+  }
+  return usable && bounds.any() ? std::optional(bounds) : std::nullopt;
+}
+
 std::optional<MarkedId> JsonReader::id(const Json& value, std::string_view path, bool marks) {
   MarkedId marked;
   std::optional<std::uint64_t> number;

@@ -52,6 +52,9 @@ class JsonReader {
   /// 1 … 64 of A-Z, a-z, 0-9 and _.-
   std::optional<std::string> name(const Json& value, std::string_view path);
   std::optional<DeliveryMode> mode(const Json& value, std::string_view path);
+  std::optional<SubgroupStorage> storage(const Json& value, std::string_view path);
+  /// A number of messages, or an object of bounds; null: none is kept.
+  std::optional<HistoryBounds> history(const Json& value, std::string_view path);
   /// Ids without duplicates; "*7" only where `marks` are allowed.
   std::vector<MarkedId> ids(const Json& value, std::string_view path, bool marks);
   std::vector<std::string> topics(const Json& value, std::string_view path);

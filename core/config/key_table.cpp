@@ -246,13 +246,23 @@ constexpr Key table[] = {
          "The subgroups, as JSON between single quotes, over as many lines as it needs: a list of entries; [] where all "
          "subgroups are created while the group runs. An entry has a "
          "name (else its type_alias), and either Derecho's layout (min_nodes_by_shard, max_nodes_by_shard, "
-         "reserved_node_ids_by_shard, delivery_modes_by_shard, profiles_by_shard, topics_by_shard; an id written \"*7\" is "
-         "a sender, and if any id is so marked, the others of its shard are not) or the plain form: members (default: all), "
-         "min_members (default: 1), senders (default: all of its members), mode (ordered or unordered), profile, topics; "
-         "or, with shards, how many disjoint parts the members are cut into, each with min_members to max_members (default: "
-         "no limit), as even as members that stay allow. "
+         "reserved_node_ids_by_shard, delivery_modes_by_shard, storage_by_shard, history_by_shard, profiles_by_shard, "
+         "topics_by_shard; an id written \"*7\" is a sender, and if any id is so marked, the others of its shard are not) "
+         "or the plain form: "
+         "members (default: all), min_members (default: 1), senders (default: all of its members), mode (ordered or "
+         "unordered), storage (memory or logged; default: memory), history (default: none), profile, topics; or, with "
+         "shards, how many disjoint "
+         "parts the members are cut into, each with min_members to max_members (default: no limit), as even as members that "
+         "stay allow. "
          "The second subgroup of one layout has the suffix .1, the second shard /1, and so on. In each view a subgroup has "
          "those of its members that are there; with fewer than its minimum, or without a sender that it names, it has none. "
+         "\"storage\": \"logged\" keeps each member's deliveries in its journal below [PERS] file_path, so that they "
+         "outlive all processes; for ordered subgroups alone, at most 64, with file_path set and founding = named. "
+         "\"history\": 1000 has each member keep the last 1000 messages in memory, and a member that comes later is given "
+         "them before what is delivered then; or {\"messages\": 1000, \"bytes\": 1048576, \"age_ms\": 60000} with at least "
+         "one of these, of which each holds. A message counts with its payload in whole words of 8 bytes, and 48 more. "
+         "bytes is at least what the largest message counts, and 67108864 where age_ms is the only bound. For ordered "
+         "subgroups alone, and not for logged ones, nor where a program gives the subgroup a state or an object. "
          "Members agree on what the layout means, not on its text."},
         example_layout),
     {"LAYOUT", "json_layout_file", path, group, "",
@@ -299,9 +309,10 @@ constexpr Key table[] = {
     // [PERS]
     {"PERS", "file_path", path, node, "",
      "Directory in which the nodes of this host keep what has to last when machines stop, each in <file_path>/<group>/<id>, "
-     "on a disk of the host's own: which view of the group a node was in last, and its roster. A relative one is below the "
-     "working directory. Empty: nothing is kept, and when all machines have been started anew the group begins as on the "
-     "first day. Without effect with founding = present."},
+     "on a disk of the host's own: which view of the group a node was in last, its roster, and what it delivered in logged "
+     "subgroups (json_layout), which need this. A relative one is below the working directory. Empty: nothing is kept, and "
+     "when all machines have been started anew the group begins as on the first day. Without effect with founding = "
+     "present."},
     unused("PERS", "ramdisk_path", path, node, "/dev/shm/volatile_t", "Directory of volatile logs."),
     unused("PERS", "reset", boolean, node, "false", "Whether to remove the durable log at start."),
     unused("PERS", "max_log_entry", integer, node, "1048576", "Most entries of one log.", bytes_max, "entries"),

@@ -44,7 +44,7 @@ class LayoutParser {
     } else {
       reader_.check_fields(entry, path,
                            {"name", "type_alias", "members", "min_members", "max_members", "shards", "senders", "mode",
-                            "profile", "topics"});
+                            "storage", "history", "profile", "topics"});
       parse_plain(entry, path, name);
     }
   }
@@ -60,7 +60,9 @@ class LayoutParser {
     if (entry.contains("senders")) {
       plan.senders = nonempty_ids(entry.at("senders"), field(path, "senders")).value_or(std::vector<NodeId>());
     }
-    read_mode(entry, "mode", path, plan);
+    if (entry.contains("mode")) read_mode(entry.at("mode"), field(path, "mode"), plan);
+    if (entry.contains("storage")) read_storage(entry.at("storage"), field(path, "storage"), plan);
+    if (entry.contains("history")) read_history(entry.at("history"), field(path, "history"), plan);
     if (entry.contains("profile")) read_profile(entry.at("profile"), field(path, "profile"), plan);
     if (entry.contains("topics")) plan.topics = reader_.topics(entry.at("topics"), field(path, "topics"));
     if (entry.contains("shards")) return cut(entry, path, plan);
@@ -125,7 +127,8 @@ class LayoutParser {
     }
     reader_.check_fields(subgroup, path,
                          {"min_nodes_by_shard", "max_nodes_by_shard", "reserved_node_ids_by_shard",
-                          "delivery_modes_by_shard", "profiles_by_shard", "topics_by_shard"});
+                          "delivery_modes_by_shard", "storage_by_shard", "history_by_shard", "profiles_by_shard",
+                          "topics_by_shard"});
     const std::string minima_path = field(path, "min_nodes_by_shard");
     const Json* const minima = reader_.list(subgroup.at("min_nodes_by_shard"), minima_path, "numbers of nodes");
     if (minima == nullptr) return;
@@ -134,6 +137,8 @@ class LayoutParser {
     const Json* const maxima = reader_.list_by_shard(subgroup, path, "max_nodes_by_shard", shards);
     const Json* const reserved = reader_.list_by_shard(subgroup, path, "reserved_node_ids_by_shard", shards);
     const Json* const modes = reader_.list_by_shard(subgroup, path, "delivery_modes_by_shard", shards);
+    const Json* const storage = reader_.list_by_shard(subgroup, path, "storage_by_shard", shards);
+    const Json* const history = reader_.list_by_shard(subgroup, path, "history_by_shard", shards);
     const Json* const profiles = reader_.list_by_shard(subgroup, path, "profiles_by_shard", shards);
     const Json* const topics = reader_.list_by_shard(subgroup, path, "topics_by_shard", shards);
     if (maxima == nullptr) return;
@@ -145,9 +150,9 @@ class LayoutParser {
       plan.assigned = true;
       read_size((*minima)[i], (*maxima)[i], in("min_nodes_by_shard"), in("max_nodes_by_shard"), plan);
       if (reserved != nullptr) read_reserved((*reserved)[i], in("reserved_node_ids_by_shard"), plan);
-      if (modes != nullptr) {
-        if (const auto mode = reader_.mode((*modes)[i], in("delivery_modes_by_shard"))) plan.mode = *mode;
-      }
+      if (modes != nullptr) read_mode((*modes)[i], in("delivery_modes_by_shard"), plan);
+      if (storage != nullptr) read_storage((*storage)[i], in("storage_by_shard"), plan);
+      if (history != nullptr) read_history((*history)[i], in("history_by_shard"), plan);
       if (profiles != nullptr) read_profile((*profiles)[i], in("profiles_by_shard"), plan);
       if (topics != nullptr) plan.topics = reader_.topics((*topics)[i], in("topics_by_shard"));
       add(std::move(plan));
@@ -175,10 +180,20 @@ class LayoutParser {
     }
   }
 
-  void read_mode(const Json& entry, std::string_view name, const std::string& path, SubgroupPlan& plan) {
-    const auto found = entry.find(name);
-    if (found == entry.end()) return;
-    if (const auto mode = reader_.mode(*found, field(path, name))) plan.mode = *mode;
+  void read_mode(const Json& value, const std::string& path, SubgroupPlan& plan) {
+    if (const auto mode = reader_.mode(value, path)) plan.mode = *mode;
+  }
+
+  /// Comes after the mode.
+  void read_storage(const Json& value, const std::string& path, SubgroupPlan& plan) {
+    if (const auto storage = reader_.storage(value, path)) plan.storage = *storage;
+    if (plan.storage != SubgroupStorage::logged || plan.mode == DeliveryMode::ordered) return;
+    reader_.problem(path, "the subgroup is logged, and unordered: its members have no order in common to keep",
+                    "let it be ordered, or remove its storage");
+  }
+
+  void read_history(const Json& value, const std::string& path, SubgroupPlan& plan) {
+    if (const auto history = reader_.history(value, path)) plan.history = *history;
   }
 
   void read_profile(const Json& value, const std::string& path, SubgroupPlan& plan) {

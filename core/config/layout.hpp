@@ -27,6 +27,8 @@ struct SubgroupPlan {
   std::vector<NodeId> reserved;                ///< assigned: members in any case
   std::vector<NodeId> senders;                 ///< empty: all members of the subgroup
   DeliveryMode mode = DeliveryMode::ordered;
+  SubgroupStorage storage = SubgroupStorage::memory;
+  HistoryBounds history{};  ///< as it is written, so that it may lack what completes it
   std::string profile = "DEFAULT";
   std::vector<std::string> topics;
 };

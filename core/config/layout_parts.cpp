@@ -47,6 +47,14 @@ LayoutPart& LayoutPart::unordered() {
   mode_ = DeliveryMode::unordered;
   return *this;
 }
+LayoutPart& LayoutPart::logged() {
+  storage_ = SubgroupStorage::logged;
+  return *this;
+}
+LayoutPart& LayoutPart::history(const HistoryBounds& bounds) {
+  history_ = bounds;
+  return *this;
+}
 LayoutPart& LayoutPart::profile(std::string name) {
   profile_ = std::move(name);
   return *this;
@@ -70,6 +78,9 @@ void LayoutPart::check(std::vector<Error>& problems) const {
   }
   if (members_ && members_->empty()) report("it names no members", "name at least one, or leave out of to mean all");
   if (minimum_ < 1) report("at_least is 0", "let it have at least 1 member");
+  if (storage_ == SubgroupStorage::logged && mode_ == DeliveryMode::unordered) {
+    report("it is logged, and unordered: its members have no order in common to keep", "leave out logged, or unordered");
+  }
   if (shards_ && *shards_ < 1) report("it has no shard", "cut it into at least 1");
   if (shards_ && !senders_.empty()) report("senders belong to one shard", "leave them out: all members of a shard send");
   if (maximum_ && !shards_) report("without shards it has all members that are there", "leave out at_most, or call shards");
@@ -87,6 +98,8 @@ SubgroupPlan LayoutPart::plan() const {
   plan.maximum = maximum_.value_or(member_count_max);
   plan.senders = senders_;
   plan.mode = mode_;
+  plan.storage = storage_;
+  plan.history = history_;
   plan.profile = profile_;
   return plan;
 }
@@ -169,9 +182,11 @@ std::vector<Error> LayoutParts::problems(const Choices& choices) const {
     problems.push_back(Error(ErrorKind::bad_config, fmt::format("two parts of the layout are called \"{}\"", plan.name))
                            .fix("give one of the two another name"));
   }
+  const config::LayoutSource source{{}, name_, 1};
+  config::check_logged(choices.layout, plans_->unloggable, source, problems);
+  config::check_histories(choices.layout, plans_->profiles, source, problems);
   if (problems.empty()) {
-    static_cast<void>(
-        config::resolve(choices.of_view(members_), members_, plans_->profiles, {{}, name_, 1}, problems));
+    static_cast<void>(config::resolve(choices.of_view(members_), members_, plans_->profiles, source, problems));
   }
   return problems;
 }

@@ -53,6 +53,10 @@ class LayoutPart {
   /// Cuts the members into so many disjoint parts, as "shards" in the configuration does; see Shards. At least 1.
   LayoutPart& shards(std::uint32_t count);
   LayoutPart& unordered();                      ///< delivers on receipt
+  LayoutPart& logged();                         ///< each member's journal keeps what it delivers; ordered parts alone
+  /// Each member keeps the last messages in memory for newcomers; ordered parts alone, that are not logged. A part whose
+  /// only bound is age has history_bytes_usual besides.
+  LayoutPart& history(const HistoryBounds& bounds);
   LayoutPart& profile(std::string name);        ///< sizes as [SUBGROUP/name] of the configuration says
 
  private:
@@ -68,6 +72,8 @@ class LayoutPart {
   std::optional<std::uint32_t> maximum_;
   std::optional<std::uint32_t> shards_;
   DeliveryMode mode_ = DeliveryMode::ordered;
+  SubgroupStorage storage_ = SubgroupStorage::memory;
+  HistoryBounds history_{};
   std::string profile_ = "DEFAULT";
 };
 
@@ -84,7 +90,9 @@ class LayoutParts {
   LayoutParts& add(LayoutPart part);
   /// For GroupOptions::layout. Errors: bad_config, the first problem and how many there are: no part; a name that is none,
   /// or is taken; a node that is not in the group; senders that are no members; a profile that the configuration does not
-  /// have; fewer members than one needs, also when all nodes are there; at_most below at_least, or without shards.
+  /// have; fewer members than one needs, also when all nodes are there; at_most below at_least, or without shards; one
+  /// that is logged, and unordered, one of too many, or of a configuration without [PERS] file_path or named founders; one
+  /// that keeps a history and is unordered or logged, or whose largest message has no room there.
   [[nodiscard]] Result<LayoutFunction> function() const;
 
  private:

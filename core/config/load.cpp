@@ -317,6 +317,22 @@ View view_of(const Plans& plans, const std::vector<NodeId>& members) {
   return view;
 }
 
+/// See Plans::unloggable. Where whoever is present founds, no node keeps a record of views.
+std::vector<Error> unloggable(Loaded& loaded) {
+  std::vector<Error> reasons;
+  const Value& directory = value_of(loaded, "PERS", "file_path");
+  if (directory.text.empty() && !directory.unusable) {
+    reasons.push_back(Error(ErrorKind::bad_config, "no directory is named for its members' journals")
+                          .fix("name one on a disk: [PERS] file_path = /var/lib/spindrift; or let its storage be memory"));
+  }
+  if (value_of(loaded, "SPINDRIFT", "founding").text == "present") {
+    reasons.push_back(Error(ErrorKind::bad_config,
+                            "no founders are named: where whoever is present founds the group, no node remembers a view")
+                          .fix("write [SPINDRIFT] founding = named, or let its storage be memory"));
+  }
+  return reasons;
+}
+
 void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& problems) {
   auto plans = std::make_shared<Plans>();
   plans->profiles = load_profiles(loaded, problems);
@@ -334,6 +350,11 @@ void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& probl
   check_addresses(loaded, members, problems);
   check_observer_port(loaded, members, problems);
   check_network(loaded, members, problems);
+  plans->unloggable = unloggable(loaded);
+  check_logged(plans->layout, plans->unloggable, layout_text.source, problems);
+  check_histories(plans->layout, plans->profiles, layout_text.source, problems);
+  std::ranges::move(notes_of_histories(plans->layout, plans->profiles, layout_text.source),
+                    std::back_inserter(loaded.notes));
   if (!sound && told_by_contacts(loaded)) return;
   if (!sound) return check_plans(plans->layout, members, plans->profiles, layout_text.source, problems);
   loaded.view = told_by_contacts(loaded)

@@ -32,6 +32,7 @@ struct Value {
 struct Plans {
   Layout layout;
   Profiles profiles;
+  std::vector<Error> unloggable;  ///< why no subgroup can be logged, each to follow "it is logged, and"; without a place
 };
 
 /// Something that all members must have alike.

@@ -113,6 +113,64 @@ void check_plans(const Layout& layout, const std::vector<NodeId>& members, const
   for (const SubgroupPlan& plan : layout.subgroups) checker.check(plan, profiles);
 }
 
+void check_logged(const Layout& layout, const std::vector<Error>& reasons, const LayoutSource& source,
+                  std::vector<Error>& problems) {
+  const auto report = [&](const SubgroupPlan& plan, std::string_view why, std::string fix) {
+    problems.push_back(Error(ErrorKind::bad_config, fmt::format("subgroup \"{}\": it is logged, and {}", plan.name, why))
+                           .at(place_in(source, plan.path))
+                           .fix(std::move(fix)));
+  };
+  std::size_t count = 0;
+  for (const SubgroupPlan& plan : layout.subgroups) {
+    if (plan.storage != SubgroupStorage::logged) continue;
+    if (++count == 1) {
+      for (const Error& reason : reasons) report(plan, reason.message(), reason.fix());
+    }
+    if (count <= logged_subgroup_count_max) continue;
+    report(plan, fmt::format("so are {} before it", logged_subgroup_count_max), "let fewer be logged, or have fewer shards");
+    return;
+  }
+}
+
+namespace {
+
+/// Visits the plans that keep a history, with the largest message of each: the first one of each entry that is cut.
+template <class Visit>
+void each_history(const Layout& layout, const Profiles& profiles, const Visit& visit) {
+  const SubgroupPlan* before = nullptr;
+  for (const SubgroupPlan& plan : layout.subgroups) {
+    const bool same_entry = before != nullptr && plan.pool != 0 && plan.pool == before->pool;
+    before = &plan;
+    const auto profile = profiles.find(plan.profile);
+    if (plan.history.any() && !same_entry && profile != profiles.end()) visit(plan, profile->second.message_bytes_max);
+  }
+}
+
+}  // namespace
+
+void check_histories(const Layout& layout, const Profiles& profiles, const LayoutSource& source,
+                     std::vector<Error>& problems) {
+  each_history(layout, profiles, [&](const SubgroupPlan& plan, std::uint64_t message_bytes_max) {
+    auto fault = fault_of(plan.history.completed(), plan.mode, plan.storage, message_bytes_max);
+    if (!fault) return;
+    problems.push_back(Error(ErrorKind::bad_config, fmt::format("subgroup \"{}\": {}", plan.name, fault->what))
+                           .at(place_in(source, plan.path))
+                           .fix(std::move(fault->fix)));
+  });
+}
+
+std::vector<std::string> notes_of_histories(const Layout& layout, const Profiles& profiles, const LayoutSource& source) {
+  std::vector<std::string> notes;
+  each_history(layout, profiles, [&](const SubgroupPlan& plan, std::uint64_t message_bytes_max) {
+    const HistoryBounds bounds = plan.history.completed();
+    const auto by_default =
+        plan.history.by_age_alone() ? fmt::format(", bytes being {}, for age_ms is the only bound", bounds.bytes) : "";
+    notes.push_back(fmt::format("{}: the history of subgroup \"{}\" takes each member at most {} bytes of memory{}",
+                                place_in(source, plan.path), plan.name, bounds.memory_most(message_bytes_max), by_default));
+  });
+  return notes;
+}
+
 View resolve(const Layout& layout, const std::vector<NodeId>& members, const Profiles& profiles, const LayoutSource& source,
              std::vector<Error>& problems) {
   View view;

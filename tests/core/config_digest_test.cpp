@@ -115,6 +115,20 @@ TEST_CASE("the digest differs where members would misunderstand each other") {
   }
 }
 
+TEST_CASE("the digest tells logged subgroups from others, and does not depend on whether memory is written") {
+  const auto stored = [](std::string_view how) {
+    return digest(with_layout(R"([{"name": "a")" + std::string(how) + R"(}, {"name": "b"}])") + with_journals);
+  };
+  CHECK(stored(R"(, "storage": "memory")") == stored(""));
+  CHECK(stored("") == digest(with_layout(R"([{"name": "a"}, {"name": "b"}])")));
+  CHECK_FALSE(stored(R"(, "storage": "logged")") == stored(""));
+  CHECK_FALSE(stored(R"(, "storage": "logged")") == stored(R"(, "mode": "unordered")"));
+  const auto shards = [](std::string_view how) {
+    return digest(with_layout(R"([{"name": "a", "shards": 2)" + std::string(how) + "}]") + with_journals);
+  };
+  CHECK_FALSE(shards(R"(, "storage": "logged")") == shards(""));
+}
+
 TEST_CASE("the digest of a known configuration is the same with every compiler") {
   CHECK(digest(base).to_string() == "7a3a23937e1a418776226b7ef20cff23");
 }

@@ -27,6 +27,9 @@ inline std::string with_layout(std::string_view json, unsigned count = 3) {
   return "[SPINDRIFT]\nmembers = " + members + "\n[LAYOUT]\njson_layout = '" + std::string(json) + "'\n";
 }
 
+/// The section of a configuration that may have logged subgroups.
+inline const std::string with_journals = "[PERS]\nfile_path = /var/lib/spindrift\n";
+
 /// A problem must stand at `place` and name cause and fix.
 struct Expected {
   std::string place;

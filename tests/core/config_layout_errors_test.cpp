@@ -56,6 +56,64 @@ TEST_CASE("wrong values of a layout name their path") {
   check_layout(R"([{"name": "a", "members": 3}])", {{"test.cfg:4, layout[0].members", "a list of node ids", "[ ... ]"}});
 }
 
+TEST_CASE("storage that is none, or that the subgroup cannot have, is refused where it stands") {
+  const auto check_logged = [](std::string_view json, std::initializer_list<Expected> expected) {
+    check_text_problems(with_layout(json) + with_journals, expected);
+  };
+  check_logged(R"([{"name": "a", "storage": "disk"}, {"name": "b", "storage": 3}])",
+               {{"test.cfg:4, layout[0].storage", "a kind of storage belongs here", R"("memory", or "logged")"},
+                {"test.cfg:4, layout[1].storage", "a kind of storage belongs here", ""}});
+  check_logged(R"([{"name": "a", "storge": "logged"}])",
+               {{"test.cfg:4, layout[0]", "\"storge\" is unknown", "did you mean storage?"}});
+  check_logged(R"([{"name": "a", "storage": "logged", "mode": "unordered"},
+                   {"name": "b", "storage": "logged", "mode": "unordered", "shards": 2},
+                   {"name": "c", "storage": "memory", "mode": "unordered"}])",
+               {{"test.cfg:4, layout[0].storage", "logged, and unordered", "let it be ordered"},
+                {"test.cfg:4, layout[1].storage", "logged, and unordered", "remove its storage"}});
+  check_logged(R"([{"layout": [{"min_nodes_by_shard": [1, 1, 1], "max_nodes_by_shard": [1, 1, 1],
+                                "delivery_modes_by_shard": ["Raw", "Ordered", "Raw"],
+                                "storage_by_shard": ["memory", "disk", "logged"]}]}])",
+               {{"test.cfg:4, layout[0].layout[0].storage_by_shard[1]", "a kind of storage", ""},
+                {"test.cfg:4, layout[0].layout[0].storage_by_shard[2]", "logged, and unordered", "let it be ordered"}});
+  check_logged(R"([{"layout": [{"min_nodes_by_shard": [1, 1], "max_nodes_by_shard": [1, 1],
+                                "storage_by_shard": ["logged"]}]}])",
+               {{"test.cfg:4, layout[0].layout[0].storage_by_shard", "1 values", "each shard"}});
+  check_logged(R"([{"layout": [{"min_nodes_by_shard": [1], "max_nodes_by_shard": [1]}], "storage": "logged"}])",
+               {{"test.cfg:4, layout[0]", "\"storage\" is unknown", ""}});
+}
+
+TEST_CASE("logged subgroups need a directory of journals and named founders, and others do not") {
+  const std::string logged = with_layout(R"([{"name": "a"}, {"name": "b", "storage": "logged"},
+                                             {"name": "c", "storage": "logged"}])");
+  const Expected no_directory{"test.cfg:4, layout[1]", "subgroup \"b\": it is logged, and no directory is named",
+                              "[PERS] file_path"};
+  const Expected no_founders{"test.cfg:4, layout[1]", "subgroup \"b\": it is logged, and no founders are named",
+                             "founding = named"};
+  const auto problems = [](const std::string& text, const std::string& founding) {
+    return Config::check_text(text, "test.cfg", {{"SPINDRIFT/founding", founding}});
+  };
+  check_problems(problems(logged, "named"), {no_directory});
+  check_problems(problems(logged + with_journals, "named"), {});
+  check_problems(problems(logged + with_journals, "present"), {no_founders});
+  check_problems(problems(logged, "present"), {no_directory, no_founders});
+  check_problems(problems(with_layout(R"([{"name": "a"}, {"name": "b", "storage": "memory"}])"), "present"), {});
+  // A node that contacts tell of the group founds nothing, and keeps a record of views all the same.
+  const std::string told = "[SPINDRIFT]\ncontacts = h0:7400\n[LAYOUT]\njson_layout = '[{\"storage\": \"logged\"}]'\n";
+  check_text_problems(told, {{"test.cfg:4, layout[0]", "no directory is named", "[PERS] file_path"}});
+  check_text_problems(told + with_journals, {});
+}
+
+TEST_CASE("so many subgroups and shards are logged, and no more") {
+  const auto problems = [](const std::string& shards) {
+    const std::string layout = R"([{"name": "a", "storage": "logged"}, {"name": "b", "shards": 2, "storage": "memory"},
+                                   {"name": "c", "storage": "logged", "shards": )";
+    return Config::check_text(with_layout(layout + shards + "}]", 80) + with_journals, "test.cfg");
+  };
+  check_problems(problems("63"), {});
+  check_problems(problems("70"),
+                 {{"test.cfg:4, layout[2]", "subgroup \"c/63\": it is logged, and so are 64 before it", "fewer shards"}});
+}
+
 TEST_CASE("empty members and senders are refused") {
   check_layout(R"([{"name": "a", "members": [], "senders": []}])",
                {{"test.cfg:4, layout[0].members", "empty", "at least one"},

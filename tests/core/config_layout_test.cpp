@@ -42,6 +42,30 @@ TEST_CASE("the plain form names members, senders, mode, profile and topics") {
   CHECK(view.subgroups.at(1).topics == std::vector<std::string>{"z"});
 }
 
+TEST_CASE("storage of a subgroup is memory unless its entry says logged, in the plain form, of shards and in Derecho's") {
+  const View view = view_of(with_layout(R"([{"name": "usual"}, {"name": "memory", "storage": "memory"},
+      {"name": "logged", "storage": "logged"}, {"name": "cut", "shards": 2, "storage": "logged", "mode": "ordered"},
+      {"name": "Foo", "layout": [{"min_nodes_by_shard": [1, 1, 1], "max_nodes_by_shard": [1, 1, 1],
+        "delivery_modes_by_shard": ["Ordered", "Ordered", "Raw"], "storage_by_shard": ["memory", "logged", "memory"]}]}])") +
+                            with_journals);
+  std::vector<std::string> logged;
+  for (const SubgroupView& each : view.subgroups) {
+    if (each.storage == SubgroupStorage::logged) logged.push_back(each.name);
+  }
+  CHECK(logged == std::vector<std::string>{"logged", "cut", "cut/1", "Foo/1"});
+  CHECK(view.subgroups.size() == 8);
+}
+
+TEST_CASE("a subgroup is logged in every view, also in those that lack its members") {
+  const auto layout = parse(with_layout(R"([{"name": "a", "members": [0], "storage": "logged"}, {"name": "b"}])") +
+                            with_journals).layout_function().value();
+  for (const auto& members : {ids({0, 1}), ids({1, 2})}) {
+    const auto subgroups = layout(members, nullptr);
+    CHECK(subgroups.at(0).storage == SubgroupStorage::logged);
+    CHECK(subgroups.at(1).storage == SubgroupStorage::memory);
+  }
+}
+
 TEST_CASE("ranks follow the list of members, and subgroups follow the ranks") {
   const View view =
       view_of("[SPINDRIFT]\nmembers = 9, 3, 5\n[LAYOUT]\njson_layout = '[{\"name\": \"a\", \"members\": [5, 9]}]'\n");

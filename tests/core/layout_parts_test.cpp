@@ -13,7 +13,7 @@ namespace {
 /// A group of that many, with the profiles DEFAULT and SMALL.
 Config group_of(unsigned count) {
   return parse(with_layout(R"([{"name": "unused"}])", count) +
-               "[SUBGROUP/SMALL]\nmax_smc_payload_size = 100\nwindow_size = 50\nring_size = 4 KiB\n");
+               "[SUBGROUP/SMALL]\nmax_smc_payload_size = 100\nwindow_size = 50\nring_size = 4 KiB\n" + with_journals);
 }
 
 LayoutFunction function_of(const Config& config, const std::vector<LayoutPart>& parts) {
@@ -60,11 +60,14 @@ Error error_of(const std::vector<LayoutPart>& parts) {
 TEST_CASE("parts make the subgroups that the configuration's entries make, view by view") {
   const Config config = group_of(6);
   Views parts{function_of(config, {LayoutPart("all"), LayoutPart("some").of(ids({1, 2, 4})).senders(ids({4})).unordered(),
-                                   LayoutPart("cut").shards(2).at_least(2).at_most(3).profile("SMALL")})};
+                                   LayoutPart("cut").shards(2).at_least(2).at_most(3).profile("SMALL"),
+                                   LayoutPart("kept").logged(), LayoutPart("parts").shards(2).logged()})};
   Views entries{value_or_throw(parse(with_layout(R"([{"name": "all"},
       {"name": "some", "members": [1, 2, 4], "senders": [4], "mode": "unordered"},
-      {"name": "cut", "shards": 2, "min_members": 2, "max_members": 3, "profile": "SMALL"}])", 6) +
-      "[SUBGROUP/SMALL]\nmax_smc_payload_size = 100\nwindow_size = 50\nring_size = 4 KiB\n").layout_function())};
+      {"name": "cut", "shards": 2, "min_members": 2, "max_members": 3, "profile": "SMALL"},
+      {"name": "kept", "storage": "logged"}, {"name": "parts", "shards": 2, "storage": "logged"}])", 6) +
+      "[SUBGROUP/SMALL]\nmax_smc_payload_size = 100\nwindow_size = 50\nring_size = 4 KiB\n" + with_journals)
+          .layout_function())};
   for (const auto& members : {std::initializer_list<std::uint32_t>{0, 1, 2, 3, 4, 5}, {0, 2, 3, 5}, {2, 3, 5, 1, 4}}) {
     const auto& made = parts.next(members);
     const auto& expected = entries.next(members);
@@ -74,12 +77,14 @@ TEST_CASE("parts make the subgroups that the configuration's entries make, view 
       CHECK(made[i].members == expected[i].members);
       CHECK(made[i].senders == expected[i].senders);
       CHECK(made[i].mode == expected[i].mode);
+      CHECK(made[i].storage == expected[i].storage);
       CHECK(made[i].inadequate == expected[i].inadequate);
       CHECK(made[i].profile.ring_bytes == expected[i].profile.ring_bytes);
     }
   }
   CHECK(parts.last.subgroups.at(3).name == "cut/1");
   CHECK(parts.last.subgroups.at(3).profile.ring_bytes == 4096);
+  CHECK(parts.last.subgroups.at(4).storage == SubgroupStorage::logged);
 }
 
 TEST_CASE("a function chooses members in each view anew, and one that it chooses no more goes") {
@@ -139,8 +144,22 @@ TEST_CASE("a layout of parts that cannot be is refused with cause and fix") {
   says({LayoutPart("a").shards(1).at_least(3).at_most(2)}, "at_most, 2, is less than at_least, 3");
   says({LayoutPart("a").profile("TINY")}, "there is no profile \"TINY\"");
   says({LayoutPart("a").shards(UINT32_MAX)}, "more than 1024 subgroups and shards");
+  says({LayoutPart("a").unordered().logged()}, "subgroup \"a\": it is logged, and unordered");
   says({LayoutPart("a").at_least(0), LayoutPart("b").shards(0)}, "(the first of 2 problems)");
   const auto none = LayoutParts(parse("")).add(LayoutPart("a")).function();
   REQUIRE_FALSE(none);
   CHECK_THAT(none.error().message(), Catch::Contains("no layout"));
+}
+
+TEST_CASE("a logged part needs what a configuration's logged subgroup needs") {
+  const auto outcome = [](const std::vector<ConfigOverride>& flags, const LayoutPart& part) {
+    const auto made = LayoutParts(parse(with_layout(R"([{"name": "unused"}])"), flags)).add(part).function();
+    return made ? std::string() : made.error().message();
+  };
+  const ConfigOverride directory{"PERS/file_path", "/var/lib/spindrift"};
+  const ConfigOverride present{"SPINDRIFT/founding", "present"};
+  CHECK(outcome({directory}, LayoutPart("a").logged()).empty());
+  CHECK(outcome({}, LayoutPart("a")).empty());
+  CHECK_THAT(outcome({}, LayoutPart("a").logged()), Catch::Contains("subgroup \"a\": it is logged, and no directory"));
+  CHECK_THAT(outcome({directory, present}, LayoutPart("a").logged()), Catch::Contains("no founders are named"));
 }
