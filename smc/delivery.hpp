@@ -16,6 +16,8 @@ struct Delivery {
   SequenceNumber sequence;  ///< ordered mode: place in the total order, equal at all members. Unordered mode: 0
   std::span<const std::byte> payload;  ///< as it was built; may be empty
   ViewId view{};  ///< in which it was sent and is delivered; `index` and `sequence` begin anew in each
+  std::uint64_t version = 0;  ///< so many messages are before it in the subgroup's log, or were in its history since that
+                              ///< began, if it has the one or the other. Others: 0
 };
 
 }  // namespace spindrift

@@ -151,6 +151,12 @@ bool Multicast::deliver(const TurnLimits& turn) {
   return true;
 }
 
+bool Multicast::persist(std::uint64_t word) {
+  if (wedged_ || fault() || !progress_.persist(word)) return false;
+  rows_.table().bump_activity(rows_.id());
+  return true;
+}
+
 // A faulty sender's messages count as far as they were taken; what the others committed stays counted. In unordered mode
 // `received_of` says what its sender may overwrite, so everything is handed over before it is said to be here.
 void Multicast::wedge() {

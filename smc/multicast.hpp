@@ -84,6 +84,9 @@ class Multicast {
   /// Second half: hands everything stable (ordered) or here (unordered) to the sink, as far as the turn goes, then advances
   /// `delivered` in the own row; the caller pushes it with the next pass. True if anything was delivered.
   bool deliver(const TurnLimits& turn);
+  /// Behind both, logged subgroups: all before the view, and sequence numbers below `word` - 1, are durable in the own log;
+  /// the caller pushes it with the next pass. True if that is news.
+  bool persist(std::uint64_t word);
   // Around the first half of a pass that began at `now`: takes the times of own messages (smc/latencies.hpp).
   void on_turn(Time now) {
     if (latencies_) latencies_->on_turn(*ring_, now);
@@ -125,6 +128,10 @@ class Multicast {
   [[nodiscard]] const SubgroupView& subgroup() const noexcept { return rows_.subgroup(); }
   /// Frontier below which every member has delivered; ordered mode.
   [[nodiscard]] std::uint64_t delivered_everywhere() const noexcept { return progress_.delivered_everywhere(); }
+  /// See SubgroupProgress.
+  [[nodiscard]] std::uint64_t durable_everywhere() const noexcept { return progress_.durable_everywhere(); }
+  /// Frontier below which this member has delivered; ordered mode.
+  [[nodiscard]] std::uint64_t delivered() const noexcept { return delivery_.delivered(); }
   /// Own messages that every member has delivered; both modes.
   [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept { return progress_.own_delivered_everywhere(); }
   [[nodiscard]] std::vector<Rank> furthest_behind() const { return progress_.furthest_behind(); }

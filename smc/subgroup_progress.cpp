@@ -25,6 +25,7 @@ bool SubgroupProgress::has_news_from(Rank rank) const {
   const sst::SubgroupBlock& block = rows_.block(rank);
   if (sender != SubgroupRows::nowhere && rows_.differs(rank, block.committed, published_[sender])) return true;
   if (rows_.ordered() && rows_.differs(rank, block.received, members_[position].received)) return true;
+  if (rows_.logged() && rows_.differs(rank, block.persisted, members_[position].persisted)) return true;
   return (rows_.ordered() || rows_.sends()) && rows_.differs(rank, delivered_word(rank), members_[position].delivered);
 }
 
@@ -58,6 +59,21 @@ bool SubgroupProgress::acknowledge() {
   return true;
 }
 
+bool SubgroupProgress::persist(std::uint64_t word) {
+  if (word <= persisted_) return false;
+  persisted_ = word;
+  rows_.store(rows_.own_block().persisted, persisted_);
+  return true;
+}
+
+std::uint64_t SubgroupProgress::durable_everywhere() const noexcept {
+  std::uint64_t durable = persisted_;
+  for (std::size_t position = 0; position < members_.size(); ++position) {
+    if (rows_.member(position) != rows_.table().self()) durable = std::min(durable, members_[position].persisted);
+  }
+  return durable;
+}
+
 // A member cannot have received more than the windows allow, nor delivered what this member has not acknowledged, nor
 // consumed own messages that are not published.
 bool SubgroupProgress::read_acknowledgements(std::uint64_t delivered) {
@@ -76,6 +92,8 @@ bool SubgroupProgress::read_acknowledgements(std::uint64_t delivered) {
     }
     if (!rows_.read(rank, delivered_word(rank), member.delivered, delivered_highest, "what it delivered")) return false;
     delivered = std::min(delivered, member.delivered);
+    if (!rows_.logged()) continue;
+    if (!rows_.read(rank, rows_.block(rank).persisted, member.persisted, received_ + 1, "what its log has")) return false;
   }
   delivered_everywhere_ = delivered;
   return std::exchange(stable_, stable) != stable;

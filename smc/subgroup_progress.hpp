@@ -33,6 +33,9 @@ class SubgroupProgress {
   [[nodiscard]] std::uint64_t delivered_everywhere() const noexcept { return delivered_everywhere_; }
   /// Own messages that every member has delivered; both modes.
   [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept;
+  /// Logged: one more than the frontier below which every member's log is durable, with all before this view; 0: not even
+  /// that is.
+  [[nodiscard]] std::uint64_t durable_everywhere() const noexcept;
   /// Own messages that another member has delivered, by its position and as last read; both modes.
   [[nodiscard]] std::uint64_t own_delivered_by(std::size_t position) const noexcept;
 
@@ -49,6 +52,8 @@ class SubgroupProgress {
   void publish(std::uint64_t count);
   /// Tells the others what is here. Ordered mode; true if that is news.
   bool acknowledge();
+  /// Tells the others how far the own log is durable, likewise. True if that is news.
+  bool persist(std::uint64_t word);
   /// Reads what all others acknowledge. `delivered` is how far this member is, see `delivered_everywhere`. True if more is
   /// stable than before.
   bool read_acknowledgements(std::uint64_t delivered);
@@ -57,6 +62,7 @@ class SubgroupProgress {
   struct Member {
     std::uint64_t received = 0;
     std::uint64_t delivered = 0;  ///< in unordered mode, own messages consumed there
+    std::uint64_t persisted = 0;
   };
   /// The word in which that member says how far it is with delivering.
   [[nodiscard]] std::uint64_t delivered_word(Rank rank) const;
@@ -69,6 +75,7 @@ class SubgroupProgress {
   std::uint64_t received_ = 0;
   std::uint64_t stable_ = 0;
   std::uint64_t delivered_everywhere_ = 0;
+  std::uint64_t persisted_ = 0;
 };
 
 }  // namespace spindrift::smc

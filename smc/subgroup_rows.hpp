@@ -38,6 +38,7 @@ class SubgroupRows {
   [[nodiscard]] SubgroupId id() const noexcept { return id_; }
   [[nodiscard]] const SubgroupView& subgroup() const noexcept { return subgroup_; }
   [[nodiscard]] bool ordered() const noexcept { return subgroup_.mode == DeliveryMode::ordered; }
+  [[nodiscard]] bool logged() const noexcept { return subgroup_.storage == SubgroupStorage::logged; }
   [[nodiscard]] sst::Table& table() const noexcept { return table_; }
   [[nodiscard]] std::size_t members() const noexcept { return members_.size(); }
   [[nodiscard]] std::size_t senders() const noexcept { return senders_.size(); }

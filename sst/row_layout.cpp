@@ -34,6 +34,7 @@ RowLayout::RowLayout(const View& view, NodeId owner)
     block.received = next + word_bytes;
     block.delivered = next + 2 * word_bytes;
     block.loaded = next + 3 * word_bytes;
+    block.persisted = next + 4 * word_bytes;
     block.received_of = next + cache_line_bytes;
     next = block.received_of + round_up(subgroup.senders.size() * word_bytes, cache_line_bytes);
     if (subgroup.profile.bulk_ring_bytes > 0) {

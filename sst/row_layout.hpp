@@ -42,6 +42,7 @@ struct SubgroupBlock {
   std::uint64_t received = 0;     ///< frontier: sequence numbers below it are here
   std::uint64_t delivered = 0;    ///< frontier: sequence numbers below it are with the application
   std::uint64_t loaded = 0;       ///< 1: the owner's application has this subgroup's state
+  std::uint64_t persisted = 0;    ///< logged: frontier + 1: all before the view, and sequence numbers below it, are durable
   std::uint64_t received_of = 0;  ///< one word per sender: messages of that sender consumed (wedged: received) here
   std::uint64_t forwarded = 0;    ///< with bulk rings, one word per sender: below it, all that the owner hands on is posted
   std::uint64_t ring = 0;         ///< 0 if the owner does not send here; of a split row, its place in mirrors

@@ -25,6 +25,15 @@ void keep_last_holders(Decree& decree, const View& view, const std::vector<Candi
   }
 }
 
+// A member that is bound to a roster which the decree does not name stays, and nobody comes in without a link with it.
+void keep_bound(Decree& decree, const RankSet& bound, const std::vector<Candidate>& candidates) {
+  const RankSet back = decree.left.without(decree.left.without(bound));
+  decree.left = decree.left.without(bound);
+  std::erase_if(decree.joins, [&](const Join& join) {
+    return !std::ranges::find(candidates, join, &Candidate::who)->linked.includes(back);
+  });
+}
+
 }  // namespace
 
 Decree compose(const Composition& of, const std::vector<Candidate>& candidates) {
@@ -70,8 +79,9 @@ Decree compose_with_roster(const Composition& of, const RosterAgreement& rosters
   const RankSet stay = all.without(of.failed).without(of.leaving);
   std::erase_if(candidates, [&](const Candidate& each) { return stranger(each, stay); });
   Decree decree = compose(of, candidates);
+  decree.roster = rosters.agreed(all.without(decree.failed).without(decree.left));
+  if (!decree.roster) keep_bound(decree, rosters.bound(), candidates);
   const RankSet kept = all.without(decree.failed).without(decree.left);
-  decree.roster = rosters.agreed(kept);
   std::erase_if(decree.joins, [&](const Join& join) {
     return stranger(*std::ranges::find(candidates, join, &Candidate::who), kept);
   });

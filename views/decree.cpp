@@ -129,6 +129,7 @@ std::vector<RankSet> loaded_in(const View& next, const View& view, const std::ve
       if (next.subgroups[s].members.empty() || next.subgroups[s].member_position(view.members[i])) loaded[s].add(rank);
     }
     if (!loaded[s].empty()) continue;
+    if (was_there && !view.subgroups[s].log_holders.empty()) continue;  // it goes on when somebody with its log is there
     if (was_there && !before[s].empty()) lost.push_back(SubgroupId(s));
     for (const NodeId node : next.subgroups[s].members) loaded[s].add(*next.rank_of(node));
   }

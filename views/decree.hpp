@@ -52,7 +52,7 @@ struct Decree {
                              const Roster& roster = {});
 /// By subgroup of `next`: the members that have its state when `next` begins. Where nobody has it, all of the subgroup begin
 /// with none; if somebody had it in `view` (`before`), the subgroup is appended to `lost`, be it adequate or not. Of what is
-/// dropped nobody has a state, and nobody is told so.
+/// dropped nobody has a state, and nobody is told so; nor of a subgroup whose log is elsewhere.
 [[nodiscard]] std::vector<RankSet> loaded_in(const View& next, const View& view, const std::vector<RankSet>& before,
                                              const Decree& decree, std::vector<SubgroupId>& lost);
 

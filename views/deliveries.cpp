@@ -6,11 +6,13 @@
 
 namespace spindrift::views {
 
-Deliveries::Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls, Duration lagging_after)
+Deliveries::Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls, Duration lagging_after,
+                       SubgroupLogs* logs)
     : self_(self),
       upcalls_(upcalls),
       bytes_max_(bytes_max),
       lag_(lagging_after),
+      log_(logs),
       own_unloaded_(subgroups) {
   for (std::size_t s = 0; s < subgroups; ++s) backlogs_.emplace_back(bytes_max_);
 }
@@ -18,6 +20,8 @@ Deliveries::Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_m
 void Deliveries::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   KeptDeliveries& backlog = backlogs_[id.value()];
   if (state_ == State::keeping) backlog.pass_boundaries(id, upcalls_);
+  // A log has no gap: what comes while the rest of it is on its way waits for that.
+  if (log_.covers(id) && !backlog.loading()) batch = log_.append(id, batch);
   // Before a batch was asked whether the application takes it; only the end of a view cannot wait until it does.
   if (backlog.passes() && upcalls_.accepts(id)) return upcalls_.on_delivery(id, batch);
   backlog.keep(batch);
@@ -28,6 +32,7 @@ void Deliveries::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
 // the rings hold that, and their senders wait.
 bool Deliveries::accepts(SubgroupId id) const {
   const KeptDeliveries& backlog = backlogs_[id.value()];
+  if (log_.covers(id) && !log_.has_room()) return false;
   if (backlog.passes() && upcalls_.accepts(id)) return true;
   return (backlog.loading() || backlog.settling() || upcalls_.state_at_work(id)) && backlog.has_space();
 }
@@ -39,6 +44,7 @@ void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded
   own_unloaded_.resize(view.subgroups.size());
   lag_.begin_view(backlogs_.size());
   const Rank rank = *view.rank_of(self_);
+  log_.begin_view(view);
   for (std::uint32_t s = 0; s < backlogs_.size(); ++s) {
     const SubgroupId id(s);
     KeptDeliveries& backlog = backlogs_[s];
@@ -54,6 +60,9 @@ void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded
     if (own > 0 && (having.empty() || having.contains(rank))) upcalls_.on_dropped(id, std::exchange(own, 0));
     backlog.keep(ObjectBoundary::of(view, id, self_, joined));
     if (view.subgroup(id).member_position(self_) && !having.contains(rank)) backlog.begin_loading();
+    // In the own first view, of those whose log is the longest.
+    const bool first = std::ranges::find(joined, self_) != joined.end();
+    if (first && having.contains(rank) && log_.covers(id)) upcalls_.replay(id, log_.end(id));
   }
 }
 
@@ -62,8 +71,26 @@ bool Deliveries::end_loading(SubgroupId id, std::span<const std::byte> kept_at_s
   if (!backlog.prepend(kept_at_source)) return false;
   state_ = State::keeping;
   own_unloaded_[id.value()] = 0;
+  if (log_.covers(id)) {
+    log_.begin(id);
+    upcalls_.replay(id, log_.end(id));
+    backlog.each_delivery([&](Delivery& each) { each = log_.append(id, {&each, 1}).front(); });
+  }
   backlog.end_loading();
   return true;
+}
+
+bool Deliveries::follow_logs(std::span<const std::unique_ptr<smc::Multicast>> multicasts) {
+  if (log_.logs() == nullptr) return false;
+  bool said = false;
+  for (std::uint32_t s = 0; s < multicasts.size(); ++s) {
+    const SubgroupId id(s);
+    if (multicasts[s] == nullptr || !log_.covers(id) || loading(id)) continue;
+    said |= multicasts[s]->persist(log_.persisted(id, multicasts[s]->delivered()));
+    if (const auto version = log_.durable_everywhere(id, multicasts[s]->durable_everywhere()))
+      upcalls_.on_durable(id, *version);
+  }
+  return said;
 }
 
 std::optional<Deliveries::Lag> Deliveries::find_lag(std::span<const std::unique_ptr<smc::Multicast>> multicasts, Time now) {
@@ -71,7 +98,8 @@ std::optional<Deliveries::Lag> Deliveries::find_lag(std::span<const std::unique_
   lag_.begin_look(now);
   for (std::uint32_t s = 0; s < multicasts.size(); ++s) {
     const SubgroupId id(s);
-    if (multicasts[s] == nullptr || loading(id) || upcalls_.state_at_work(id)) {
+    const bool awaits_disk = log_.covers(id) && !log_.has_room();
+    if (multicasts[s] == nullptr || loading(id) || upcalls_.state_at_work(id) || awaits_disk) {
       lag_.pass_over(id);
     } else if (const auto waited = lag_.look(id, multicasts[s]->deliverable_count(), multicasts[s]->delivered_count())) {
       return Lag{id, *waited};

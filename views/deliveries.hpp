@@ -20,6 +20,7 @@
 #include <spindrift/smc/multicast.hpp>
 #include <spindrift/views/kept_deliveries.hpp>
 #include <spindrift/views/lag_watch.hpp>
+#include <spindrift/views/log_progress.hpp>
 #include <spindrift/views/rank_set.hpp>
 #include <spindrift/views/upcalls.hpp>
 
@@ -30,8 +31,9 @@ class Deliveries final : public smc::DeliverySink {
   /// `subgroups`: of the layout. Up to `bytes_max` bytes of each subgroup wait while its state is on its way, and until the
   /// application has taken that, and while its state is at work; else nothing but what the end of a view delivers. `upcalls`
   /// outlives this object.
-  /// `lagging_after`: see LagWatch.
-  Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls, Duration lagging_after = {});
+  /// `lagging_after`: see LagWatch. `logs`, to which deliveries of logged subgroups go first, outlives this object.
+  Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls, Duration lagging_after = {},
+             SubgroupLogs* logs = nullptr);
 
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
   void on_space(SubgroupId id) override { upcalls_.on_space(id); }
@@ -41,7 +43,10 @@ class Deliveries final : public smc::DeliverySink {
   /// since the view before. Where this node is a member and has no state, one is on its way from now on.
   void begin_view(const View& view, const std::vector<RankSet>& loaded, std::span<const NodeId> joined);
   /// The waiting deliveries of this subgroup, as bytes that go behind its state; see KeptDeliveries::encode.
-  [[nodiscard]] std::vector<std::byte> kept(SubgroupId id) const { return backlogs_[id.value()].encode(); }
+  /// None where the log has them.
+  [[nodiscard]] std::vector<std::byte> kept(SubgroupId id) const {
+    return log_.covers(id) ? std::vector<std::byte>() : backlogs_[id.value()].encode();
+  }
   /// The state is here, and this waited at its source. False, and nothing changed: the bytes are impossible.
   [[nodiscard]] bool end_loading(SubgroupId id, std::span<const std::byte> kept_at_source);
   /// The application has, and is done with, all that was delivered in that subgroup.
@@ -60,10 +65,16 @@ class Deliveries final : public smc::DeliverySink {
     Duration waited{};
   };
   /// Behind a pass over the multicasts of the present view, by subgroup: finds one, if a look is due. A subgroup whose state
-  /// is on its way, or at work, is not judged.
+  /// is on its way, or at work, is not judged; nor is one whose log has no room.
   [[nodiscard]] std::optional<Lag> find_lag(std::span<const std::unique_ptr<smc::Multicast>> multicasts, Time now);
   /// When it is to be called next; never: as late as anything else calls for a pass.
   [[nodiscard]] Time next_look_for_lag() const noexcept { return lag_.judges() ? lag_.next_look() : never; }
+
+  /// Behind a pass over the multicasts of the present view, by subgroup: says how far the logs are, and hears it of the
+  /// others. True if something was said.
+  bool follow_logs(std::span<const std::unique_ptr<smc::Multicast>> multicasts);
+  /// The logs of the logged subgroups.
+  [[nodiscard]] const LogProgress& log() const noexcept { return log_; }
 
   /// Hands over what the application takes by now, a batch per subgroup; true if it did.
   bool flush();
@@ -91,6 +102,7 @@ class Deliveries final : public smc::DeliverySink {
   std::deque<KeptDeliveries> backlogs_;   // by subgroup; each stays where it is, as what it keeps points into it
   std::vector<SubgroupId> dropped_;       // with the end of the present view
   LagWatch lag_;
+  LogProgress log_;
   std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in the state that is on its way
 };
 

@@ -1,14 +1,17 @@
 // Passes over the multicasts of one view, and its end.
 #include <spindrift/views/epoch.hpp>
 
+#include <algorithm>
+
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/views/log_holders.hpp>
 
 namespace spindrift::views {
 
 Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
              const smc::Policy& policy, const Mandate::Terms& terms, smc::DeliverySink& sink, CounterBlock& counters,
-             RankSet newcomers, OwnRecord* record)
+             RankSet newcomers, Remembrance remembrance)
     : view_(std::move(view)),
       loaded_(std::move(loaded)),
       row_(row),
@@ -18,7 +21,7 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
       rosters_(view_, table_.self()),
       change_(view_, loaded_, table_, *this, rosters_, terms, newcomers),
       lines_(view_.members.size()),
-      record_(record) {
+      remembrance_(remembrance) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
   CHECK(beside_.size() == view_.subgroups.size());
   for (std::uint32_t i = 0; i < beside_.size(); ++i) {
@@ -127,7 +130,9 @@ bool Epoch::leavers_know(Time now, Duration patience) {
   return patience != Duration{} && now - finished_at_ >= patience;
 }
 
-bool Epoch::remember(const Decree& decree) { return record_ == nullptr || record_->accept_decree(next(decree)); }
+bool Epoch::remember(const Decree& decree) {
+  return remembrance_.record == nullptr || remembrance_.record->accept_decree(next(decree));
+}
 
 // A member that the decree does not keep may not hold the roster that it names.
 RecordedView Epoch::next(const Decree& decree) const {
@@ -136,7 +141,15 @@ RecordedView Epoch::next(const Decree& decree) const {
     if (decree.stays(Rank(i))) next.members.push_back({view_.members[i], view_.incarnations[i]});
   }
   next.members.insert(next.members.end(), decree.joins.begin(), decree.joins.end());
-  if (const Roster* const roster = rosters_.next(decree)) next.roster = *roster;
+  const Roster* const roster = rosters_.next(decree);
+  if (roster == nullptr) return next;
+  next.roster = *roster;
+  const auto has_log = [](const SubgroupView& subgroup) { return !subgroup.log_holders.empty(); };
+  if (remembrance_.layout == nullptr || std::ranges::none_of(view_.subgroups, has_log)) return next;
+  View following = successor(view_, decree, *remembrance_.layout, *roster);
+  std::vector<SubgroupId> lost;
+  carry_logs(following, view_, decree, loaded_in(following, view_, loaded_, decree, lost));
+  next.logs = recorded(following).logs;
   return next;
 }
 

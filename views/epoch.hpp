@@ -46,10 +46,10 @@ class Epoch final : private Counts {
   };
 
   /// `row` is zeroed registered memory of `sst::RowLayout(view, self).shared_bytes()`; `beside`, by subgroup, has the own
-  /// rings. `newcomers`: see ViewChange. `record`: of what the node accepts; null: none. The rest outlives the epoch.
+  /// rings. `newcomers`: see ViewChange. The rest outlives the epoch.
   Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
         const smc::Policy& policy, const Mandate::Terms& terms, smc::DeliverySink& sink,
-        CounterBlock& counters, RankSet newcomers = {}, OwnRecord* record = nullptr);
+        CounterBlock& counters, RankSet newcomers = {}, Remembrance remembrance = {});
 
   [[nodiscard]] const View& view() const noexcept { return view_; }
   [[nodiscard]] ViewId id() const noexcept { return view_.id; }
@@ -119,7 +119,7 @@ class Epoch final : private Counts {
   AccusationWatch accusation_watch_;
   JoinWatch join_watch_;
   std::vector<Line> lines_;  // by rank
-  OwnRecord* record_;
+  Remembrance remembrance_;
   bool begun_ = false;
   bool wedged_ = false;
   Time finished_at_{};

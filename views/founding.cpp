@@ -39,6 +39,14 @@ std::optional<PromiseRequest> founding_of(const Recalled& recalled, const Join& 
   return request;
 }
 
+std::vector<NodeLogs> of_these(std::span<const NodeLogs> all, std::span<const NodeId> members) {
+  std::vector<NodeLogs> these;
+  std::ranges::copy_if(all, std::back_inserter(these), [&](const NodeLogs& each) {
+    return std::ranges::find(members, each.who.node) != members.end();
+  });
+  return these;
+}
+
 /// The founders, some of whom the file may lack, and the rest of the file as far as there is room: for `most` nodes, which
 /// are no fewer than the founders.
 Roster roster_of(std::span<const NodeId> founders, const Roster& file, std::size_t most) {
@@ -251,7 +259,7 @@ std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, const
 
 // Says what the founding rests on. False: somebody has not said yet what it remembers, or speaks no version in which there
 // are as many nodes.
-bool Founding::remember(std::span<const Met> met, PromiseRequest& request) const {
+bool Founding::remember(std::span<const Met> met, PromiseRequest& request) {
   const Recalled recalled = memories_->recalled(joins_of(met));
   request.view = recalled.next;
   request.roster = first_roster(request.members, recalled.roster);
@@ -261,6 +269,8 @@ bool Founding::remember(std::span<const Met> met, PromiseRequest& request) const
     if (!digest) return false;
     request.basis.push_back(*digest);
   }
+  logs_ = first_logs(recalled.logs, of_these(recalled.have, request.members));
+  request.logs = recorded(first_view(request).view).logs;
   const bool latest = is_last_asked(request) && recalled.next == ViewId(promised_to_->view.value() + 1);
   if (latest && !recalled.contested) request.view = promised_to_->view;
   return true;
@@ -271,7 +281,7 @@ bool Founding::remember(std::span<const Met> met, PromiseRequest& request) const
 // both may come to be, one after the other.
 bool Founding::is_last_asked(const PromiseRequest& request) const {
   return promised_to_ && promised_to_->members == request.members && promised_to_->incarnations == request.incarnations &&
-         promised_to_->roster == request.roster;
+         promised_to_->roster == request.roster && promised_to_->logs == request.logs;
 }
 
 // The first of the founders founds, when all of them are here, none has seen a view, and all have promised to see no other.
@@ -292,14 +302,14 @@ void Founding::found(std::span<const Met> met, const Look& look, Step& step) {
       if (incarnation_in(*request_, each.who.node)) step.messages.push_back({each.who.node, encode(*request_)});
     }
   }
-  if (promises_ == RankSet::first(request_->members.size())) step.view = first_view();
+  if (promises_ == RankSet::first(request_->members.size())) step.view = first_view(*request_);
 }
 
 std::string Founding::kept_by_memory(std::span<const Met> met) const {
   if (!memories_ || sees_a_group(met)) return {};
   const std::vector<Join> fresh = joins_of(met);
   const Recalled recalled = memories_->recalled(fresh);
-  if (recalled.state == Recalled::State::waits) return words_of(recalled.awaited, self_.node, memories_->own());
+  if (recalled.state == Recalled::State::waits) return words_of(recalled, self_.node, memories_->own());
   if (living_.empty()) return {};
   return "on this host node" + std::string(living_.size() == 1 ? " " : "s ") + listed(living_) +
          (living_.size() == 1 ? " runs" : " run") + " without a connection with this one, and may go on from the last view";
@@ -316,13 +326,13 @@ Roster Founding::first_roster(std::span<const NodeId> members, const Roster& rem
   return roster;
 }
 
-ViewNotice Founding::first_view() const {
+ViewNotice Founding::first_view(const PromiseRequest& request) const {
   ViewNotice first;
-  first.view.members = request_->members;
-  first.view.incarnations = request_->incarnations;
-  first.view.id = request_->view;
-  first.view.roster = request_->roster.nodes.empty() ? first_roster(request_->members, {}) : request_->roster;
-  first.view.subgroups = layout_(first.view.members, nullptr);
+  first.view.members = request.members;
+  first.view.incarnations = request.incarnations;
+  first.view.id = request.view;
+  first.view.roster = request.roster.nodes.empty() ? first_roster(request.members, {}) : request.roster;
+  first.view.subgroups = first_subgroups(layout_, first.view.members, logs_);
   set_ring_sizes(first.view.subgroups, first.view.roster.sizes);
   for (const AddedSubgroup& each : first.view.roster.added)
     first.view.subgroups.push_back(in_view(each, first.view.members, nullptr));
@@ -330,6 +340,7 @@ ViewNotice Founding::first_view() const {
     RankSet& loaded = first.loaded.emplace_back();
     for (const NodeId node : subgroup.members) loaded.add(*first.view.rank_of(node));
   }
+  begin_logs(first.view, first.loaded, logs_);
   return first;
 }
 

@@ -95,12 +95,12 @@ class Founding {
   void exchange(std::span<const Met> met, std::span<const Apart> apart, Step& step);
   [[nodiscard]] bool consents(const PromiseRequest& asked);
   [[nodiscard]] std::optional<PromiseRequest> complete(std::span<const Met> met, const Look& look) const;
-  [[nodiscard]] bool remember(std::span<const Met> met, PromiseRequest& request) const;
+  [[nodiscard]] bool remember(std::span<const Met> met, PromiseRequest& request);
   [[nodiscard]] bool is_last_asked(const PromiseRequest& request) const;
   [[nodiscard]] std::vector<NodeId> founders(const Look& look) const;
   /// `remembered`: of the last view that nodes remember; without nodes: none do.
   [[nodiscard]] Roster first_roster(std::span<const NodeId> members, const Roster& remembered) const;
-  [[nodiscard]] ViewNotice first_view() const;
+  [[nodiscard]] ViewNotice first_view(const PromiseRequest& request) const;
 
   Join self_;
   std::vector<NodeId> founders_;  // named
@@ -115,6 +115,7 @@ class Founding {
   RankSet promises_;                          // the founders that have promised themselves to it
   std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of
   std::optional<Memories> memories_;          // where nodes keep a record
+  std::vector<FirstLog> logs_;                // of the founder's first view
   std::vector<NodeId> living_;  // processes of this host that may go on from a view: they are not known to be fresh
 };
 

@@ -26,7 +26,7 @@ Result<void> Installation::begin(View view, std::vector<RankSet> loaded, const M
   const RankSet known_newcomers = present() == nullptr ? newcomers : newcomers_in(view);
   epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, row, std::move(beside),
                                             options_.policy, terms, sink_, counters_, known_newcomers,
-                                            options_.record));
+                                            options_.remembrance));
   for (auto& [peer, shown] : shown_) {
     if (shown.end != Shown::End::none) hear_the_dead(*present(), shown);
   }

@@ -47,7 +47,7 @@ class Installation {
     std::size_t subgroups = 0;  ///< of the layout
     smc::Policy policy;
     std::uint64_t table_bytes = 0;  ///< of each row, for the program's own tables
-    OwnRecord* record = nullptr;    ///< outlives this object; null: the node remembers nothing
+    Remembrance remembrance{};  ///< outlives this object
   };
   /// The row, or of one subgroup what lies beside it.
   enum class Part : std::uint8_t { row, ring, bulk };

@@ -47,6 +47,13 @@ class KeptDeliveries {
   void keep(ObjectBoundary boundary);
   /// Boundaries stay: what was handed over before has an end there.
   void drop_deliveries();
+  /// All that are kept, in order; they may be given versions.
+  template <class Visit>
+  void each_delivery(Visit&& visit) {
+    for (Kept& kept : kept_) {
+      if (auto* const message = std::get_if<Message>(&kept)) visit(message->delivery);
+    }
+  }
   /// How many of the kept deliveries are of this sender.
   [[nodiscard]] std::uint64_t count_of(NodeId sender) const;
   /// Tells of the boundaries that no kept delivery is before, loading or not; if the application is busy with one, later.

@@ -7,6 +7,7 @@
 // A value; pure. (docs/protocol.md, "Revival")
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -64,6 +65,7 @@ class Mandate {
   [[nodiscard]] const Terms& terms() const noexcept { return terms_; }
   /// Those who run the group said so. Of several that one counts which has the latest attempt.
   void hear(const Revival& revival) {
+    latest_ = std::max(latest_, revival.attempt);
     if (!heard_ || heard_->attempt < revival.attempt) heard_ = revival;
   }
   /// The latest word that has not been taken up; null: there is none.
@@ -74,8 +76,12 @@ class Mandate {
   void reject() { heard_ = taken_; }
   /// A revival was taken up.
   [[nodiscard]] bool is_revival() const noexcept { return taken_.has_value(); }
-  /// For whoever is told to revive the view now.
-  [[nodiscard]] std::uint64_t next_attempt() const noexcept { return heard_ ? heard_->attempt + 1 : 1; }
+  /// The latest word names these, and no others.
+  [[nodiscard]] bool names(const RankSet& members) const noexcept { return heard_ && heard_->members == members; }
+  /// The word that was taken up is said again under a later attempt.
+  [[nodiscard]] bool is_repeated() const noexcept { return taken_ && untaken() != nullptr && names(taken_->members); }
+  /// For whoever is told to revive the view now. A rejected one counts, too: others may have taken it up.
+  [[nodiscard]] std::uint64_t next_attempt() const noexcept { return latest_ + 1; }
   /// Those that the reader trusts can end the view, as far as their number goes, or who they are.
   [[nodiscard]] bool suffices(const RankSet& suspected) const noexcept {
     const RankSet trusted = all_.without(suspected);
@@ -101,6 +107,7 @@ class Mandate {
   Terms terms_;
   std::optional<Revival> heard_;
   std::optional<Revival> taken_;
+  std::uint64_t latest_ = 0;  // of all attempts that were heard of
 };
 
 }  // namespace spindrift::views

@@ -7,6 +7,7 @@
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/views/ending.hpp>
+#include <spindrift/views/log_holders.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -30,7 +31,7 @@ std::vector<SubgroupView> shapes_of(const MemberOptions& options) {
 
 // The members must all say alike who hands a message on to whom, without knowing who maps whom.
 smc::Policy policy_of(const MemberOptions& options, const fabric::Fabric& fabric) {
-  smc::Policy policy = options.policy;
+  smc::Policy policy = options.multicasting.policy;
   if (fabric.traits().mappable) policy.relay = smc::relay::direct;
   return policy;
 }
@@ -49,13 +50,16 @@ std::vector<Addressed> signs_of_life(const Epoch& old, std::optional<SubgroupId>
   return all;
 }
 
-/// Silence is no sign of death where the kernel says that the member waits for it.
-bool excused(SilenceWatch& watch, Rank rank, const PeerConnection& with, Time now) {
+/// Silence is no sign of death where the kernel says that the member waits for it. One of two newcomers may not have run
+/// since they were connected, and has not said its hello.
+bool excused(SilenceWatch& watch, Rank rank, const Peer* peer, fabric::Fabric& fabric, Time now) {
+  const bool connected = peer != nullptr && peer->state != Peer::State::away && peer->state != Peer::State::apart;
+  if (!connected || !fabric.starved(peer->id)) return false;
   const std::uint32_t excuses = watch.excuse(rank, now);
   if (excuses == 1) {
     const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(watch.patience());
     log::warn(log::Room::views, "a silent member waits for its machine, and is not removed",
-              {{"whom", with.who.node}, {"silent_ms", silent.count()}});
+              {{"whom", peer->address.node}, {"silent_ms", silent.count()}});
   }
   return excuses > 0;
 }
@@ -69,6 +73,15 @@ void refuse_state(ViewChange& change, const View& view, NodeId self, const Trans
   change.suspect(*view.rank_of(unsaved.to), "node " + std::to_string(self.value()) +
                                                 " could not save the state of subgroup " + subgroup + " for it: " +
                                                 unsaved.why);
+}
+
+std::vector<KnownLog> known_logs(const SubgroupLogs* logs, const std::vector<SubgroupView>& shapes) {
+  std::vector<KnownLog> known;
+  for (std::uint32_t s = 0; logs != nullptr && s < shapes.size(); ++s) {
+    if (shapes[s].storage != SubgroupStorage::logged) continue;
+    if (const LogPoint end = logs->end(SubgroupId(s)); end.version > 0) known.push_back({SubgroupId(s), end});
+  }
+  return known;
 }
 
 Founding founding_by(const MemberOptions& options, OwnRecord& record) {
@@ -109,11 +122,11 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       rosters_(options_.self, ring_sizes_of(shapes_), options_.identity.versions, links_),
       watch_(options_.suspect_after),
       sends_(shapes_.size(), upcalls),
-      deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls, options_.lagging_after),
-      transfers_(options_.self, upcalls),
+      deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls, options_.lagging_after, options_.logs),
+      transfers_(options_.self, upcalls, &deliveries_.log()),
       installation_(
           {options_.self, shapes_.size(), policy_of(options_, fabric), options_.table_bytes,
-           &beginning_.record},
+           {&beginning_.record, &options_.layout}},
           fabric, deliveries_, counters) {}
 
 Result<void> Member::start() {
@@ -130,7 +143,8 @@ Result<void> Member::start() {
         .fix("configure fewer members");
   }
   if (options_.founded_by == FoundedBy::present) SPINDRIFT_TRY(fabric_.present());
-  SPINDRIFT_TRY(beginning_.record.begin(options_.incarnation));
+  SPINDRIFT_TRY(beginning_.record.begin(options_.incarnation, known_logs(options_.logs, shapes_)));
+  SPINDRIFT_TRY(check_places(beginning_.record.record(), shapes_));
   SPINDRIFT_TRY(links_.start());
   const auto& last = beginning_.record.record().last;
   if (options_.told || last) rosters_.remember(options_.told ? *options_.told : last->roster, options_.roster);
@@ -159,9 +173,11 @@ Member::Step Member::step(Time now) {
     case MemberState::failed: break;
   }
   if (beginning_.record.failure()) stop(*beginning_.record.failure());  // it has accepted nothing since
+  if (options_.logs != nullptr && options_.logs->failure()) stop(*options_.logs->failure());
   if (state_ != MemberState::failed) {
     progress |= exchange_states();
     progress |= deliveries_.flush();
+    if (options_.logs != nullptr) options_.logs->flush();
     if (epoch() != nullptr && watch_.take_beat(now)) {
       for (const auto& each : epochs()) each->table().beat();
       const auto at_work = state_ == MemberState::concluding ? deliveries_.at_work() : std::nullopt;
@@ -247,8 +263,7 @@ bool Member::look(Time now) {
   const RankSet silent = watch_.look(change.heartbeats(), change.suspected(), now);
   for (std::uint32_t i = 0; !silent.empty() && i < present.view().members.size(); ++i) {
     if (!silent.contains(Rank(i))) continue;
-    const auto link = links_.peers().connection_of(present.view().members[i]);
-    if (link && fabric_.starved(link->id) && excused(watch_, Rank(i), *link, now)) continue;
+    if (excused(watch_, Rank(i), links_.peers().find(present.view().members[i]), fabric_, now)) continue;
     if (!watch_.confirm(Rank(i), now)) continue;
     const bool shown = present.table().attached(Rank(i));
     change.suspect(Rank(i), shown ? "it gave no sign of life" : "it did not show its row");
@@ -312,7 +327,7 @@ bool Member::change_view(Time now) {
 // An active view: predicates, gates, and what is left of views before.
 bool Member::run(Time now) {
   Epoch& present = *epoch();
-  auto ran = present.running().run(fabric_, *options_.stepper, now);
+  auto ran = present.running().run(fabric_, *options_.multicasting.stepper, now);
   if (!ran) {
     stop(std::move(ran).error());
     return true;
@@ -325,6 +340,7 @@ bool Member::run(Time now) {
   links_.revoke(present.change().suspicions());
   settle_links();
   bool progress = *ran;
+  progress |= deliveries_.follow_logs(present.running().multicasts());
   progress |= rosters_.step(present, [&](SubgroupId id) {
     return sends_.silence(id, present) && deliveries_.taken(id) && !deliveries_.loading(id);
   });
@@ -360,6 +376,7 @@ bool Member::conclude(Time now) {
   sends_.keep_leftovers(old);
   ViewNotice next{successor(old.view(), decree, options_.layout, *old.rosters().next(decree)), {}, {}};
   next.loaded = loaded_in(next.view, old.view(), old.loaded(), decree, next.state_lost);
+  carry_logs(next.view, old.view(), decree, next.loaded);
   NewView news{next.view, {}, {}, {}, {}};
   for (const Join& join : decree.joins) news.joined.push_back(join.node);
   for (std::uint32_t i = 0; i < old.view().members.size(); ++i) {
@@ -379,6 +396,7 @@ bool Member::advance_leave() {
   if (!outlook.sent) return outlook.progress;
   if (epochs().size() > 1) return outlook.progress;  // somebody who left before does not know it yet
   if (transfers_.sending() || !sends_.delivered_everywhere(*epoch())) return outlook.progress;
+  if (rosters_.awaits_its_removal()) return outlook.progress;
   return epoch()->change().leave() || outlook.progress;
 }
 

@@ -56,10 +56,16 @@ struct MemberOptions {
   FoundedBy founded_by = FoundedBy::named;
   /// The node's record of views, where founders are named; outlives the member. Null: it remembers nothing.
   ViewMemory* memory = nullptr;
+  /// The node's logs, beside that record; outlive the member. Null: its logged subgroups are kept by nobody.
+  SubgroupLogs* logs = nullptr;
   GroupIdentity identity;  ///< what all members must agree on
   LayoutFunction layout;
-  smc::Policy policy;
-  std::shared_ptr<smc::Stepper> stepper = std::make_shared<smc::Stepper>();  ///< how multicasts are stepped
+  /// How multicasts are stepped, and how much they do at once.
+  struct Multicasting {
+    smc::Policy policy;
+    std::shared_ptr<smc::Stepper> stepper = std::make_shared<smc::Stepper>();
+  };
+  Multicasting multicasting{};
   Duration suspect_after{};                        ///< without a sign of life; 0: silence is no ground for suspicion
   Mandate::Terms terms{};                          ///< with whom it goes on, and what becomes of it where it cannot
   /// A message that this member could deliver may wait so long for its own application, which is behind; then it ends. 0: as

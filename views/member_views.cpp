@@ -40,6 +40,12 @@ Mandate::Terms terms_in(Mandate::Terms terms, const View& view, NodeId self, con
   return terms;
 }
 
+void tell_named(Links& links, const View& view, const Revival& revival) {
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    if (revival.members.contains(Rank(i))) links.send(view.members[i], encode(ReviveRequest{view.id, revival}));
+  }
+}
+
 Error unspoken(std::uint32_t version, const Versions& spoken) {
   const std::string what = "the group speaks version " + std::to_string(version) + " of the protocol, and this release ";
   return Error(ErrorKind::refused, what + to_string(spoken))
@@ -107,12 +113,15 @@ void Member::on_message(const PeerConnection& from, Message& message) {
     const bool of_it = epoch() != nullptr && epoch()->id() == revive->view && rank_of(epoch()->view(), from.who);
     if (of_it && !RankSet::first(epoch()->view().members.size()).includes(revive->revival.members))
       return links_.accuse(node, "it names members that there are not, to revive the view");
-    if (of_it) epoch()->change().mandate().hear(revive->revival);
+    const auto again = of_it ? hear_revival(epoch()->change(), epoch()->self(), revive->revival) : std::nullopt;
+    if (again) tell_named(links_, epoch()->view(), *again);
   } else if (const auto* piece = std::get_if<StatePiece>(&message)) {
     const bool steady = epoch() != nullptr && epoch()->change().state() == ViewChange::State::steady;
     if (steady && !transfers_.on_piece(node, *piece)) links_.accuse(node, "it sent a piece of a state out of turn");
   } else if (const auto* ack = std::get_if<StateAck>(&message)) {
     transfers_.on_ack(node, *ack);
+  } else if (const auto* asked = std::get_if<LogRequest>(&message)) {
+    transfers_.on_log_request(node, *asked);
   } else if (const auto* own = std::get_if<PrivateMessage>(&message)) {
     if (epoch() != nullptr && rank_of(epoch()->view(), from.who)) upcalls_.on_private(node, own->bytes);
   }
@@ -135,9 +144,7 @@ Result<void> Member::revive(std::span<const NodeId> members, bool force) {
   log::warn(log::Room::views, "is told to revive the view",
             {{"node", self()}, {"view", present.id()}, {"members", named.count()}, {"attempt", revival.attempt}});
   present.change().mandate().hear(revival);
-  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
-    if (named.contains(Rank(i))) links_.send(present.view().members[i], encode(ReviveRequest{present.id(), revival}));
-  }
+  tell_named(links_, present.view(), revival);
   return {};
 }
 
@@ -232,37 +239,42 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
 // Pieces of states for newcomers, and what has come of a state for this one. While a view ends nothing is taken: the next
 // one's transfer includes what this one delivers.
 bool Member::exchange_states() {
-  bool progress = false;
-  if (transfers_.sending()) {
-    RankSet ready;
-    for (const PeerConnection& member : links_.members()) {
-      const Rank rank = *epoch()->view().rank_of(member.who.node);
-      if (epoch()->change().ready(rank)) ready.add(rank);
-    }
-    for (Addressed& piece : transfers_.next_pieces(epoch()->view(), ready, payload_bytes_max(fabric_))) {
-      links_.send(piece.to, std::move(piece.message));
-      progress = true;
-    }
+  if (!transfers_.sending() && !transfers_.receiving()) return false;
+  RankSet ready;
+  for (const PeerConnection& member : links_.members()) {
+    const Rank rank = *epoch()->view().rank_of(member.who.node);
+    if (epoch()->change().ready(rank)) ready.add(rank);
   }
+  bool progress = false;
+  const auto send = [&](std::vector<Addressed> messages) {
+    progress |= !messages.empty();
+    for (Addressed& each : messages) links_.send(each.to, std::move(each.message));
+  };
+  send(transfers_.next_pieces(epoch()->view(), ready, payload_bytes_max(fabric_)));
   if (!transfers_.receiving() || epoch()->change().state() != ViewChange::State::steady) return progress;
+  send(transfers_.log_requests(epoch()->view(), ready));
   while (auto taken = transfers_.take()) {
     progress = true;
-    const auto acknowledge = [&] { links_.send(taken->from, encode(taken->ack)); };
-    if (!taken->complete) {
-      acknowledge();
-      continue;
-    }
     const SubgroupId id = taken->ack.subgroup;
-    if (!deliveries_.end_loading(id, taken->kept)) {
-      accuse(taken->from, "it sent impossible deliveries behind a state");
-      continue;
+    const auto impossible = [&](const char* what) { accuse(taken->from, std::string("it sent impossible ") + what); };
+    if (taken->impossible) {
+      impossible("bytes of a log");
+    } else if (!taken->complete) {
+      links_.send(taken->from, encode(taken->ack));
+    } else if (!deliveries_.end_loading(id, taken->kept)) {
+      impossible("deliveries behind a state");
+    } else {
+      log::info(log::Room::views, "state loaded",
+                {{"node", self()}, {"subgroup", epoch()->view().subgroup(id).name}, {"bytes", taken->ack.offset}});
+      if (taken->writer) taken->writer->finish();
+      transfers_.await_durable(*taken);
     }
-    if (taken->writer) taken->writer->finish();
-    epoch()->set_loaded(id);
-    acknowledge();
-    log::info(log::Room::views, "state loaded",
-              {{"node", self()}, {"subgroup", epoch()->view().subgroup(id).name}, {"bytes", taken->ack.offset}});
   }
+  std::vector<SubgroupId> loaded;
+  std::vector<Addressed> acknowledgements = transfers_.take_durable(loaded);
+  if (!std::ranges::all_of(loaded, [this](SubgroupId id) { return beginning_.record.note_log(id, self()); })) return true;
+  for (const SubgroupId id : loaded) epoch()->set_loaded(id);
+  send(std::move(acknowledgements));
   return progress;
 }
 

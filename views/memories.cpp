@@ -6,6 +6,12 @@
 
 namespace spindrift::views {
 
+Remembered Memories::said() const {
+  Remembered said = remembered(record_.record(), neighbors_);
+  said.logs = record_.logs();
+  return said;
+}
+
 void Memories::on_remembered(const Join& from, Remembered said) {
   std::erase_if(heard_, [&](const Remembering& each) { return each.who.node == from.node; });
   heard_.push_back({from, std::move(said)});
@@ -77,7 +83,7 @@ bool Memories::is_known_to(const PromiseRequest& request) const {
 }
 
 bool Memories::accept(const PromiseRequest& request) {
-  RecordedView first{request.view, {}, request.roster, true};
+  RecordedView first{request.view, {}, request.roster, true, request.logs};
   for (std::size_t i = 0; i < request.members.size(); ++i)
     first.members.push_back({request.members[i], request.incarnations[i]});
   return record_.accept_founding(std::move(first));

@@ -53,7 +53,7 @@ class Memories {
     friend bool operator==(const Told&, const Told&) = default;
   };
   [[nodiscard]] bool may_be_in_a_view(const OwnRecord::Neighbor& neighbor) const;
-  [[nodiscard]] Remembered said() const { return remembered(record_.record(), neighbors_); }
+  [[nodiscard]] Remembered said() const;
 
   Join self_;
   OwnRecord& record_;

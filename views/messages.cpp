@@ -112,6 +112,11 @@ class FieldWriter {
     const bool small = RankSet::first(small_roster_count_max).includes(set);
     put_ranks(to_, set, small ? small_roster_count_max : roster_count_max);
   }
+  // At the end of a message, where there are any: between nodes without logs it is as before there were any.
+  void last_logs(const std::vector<RecordedLog>& logs) {
+    if (!logs.empty()) put_logs(to_, logs);
+  }
+  void last_known(const std::vector<KnownLog>& logs) { put_known(to_, logs); }
   void digested(std::span<const std::byte> bytes) { to_.put(digest_of(bytes).words[0]).put_bytes(bytes); }
 
  private:
@@ -191,6 +196,10 @@ class FieldReader {
     set = get_ranks(from_, bytes == small_roster_count_max / 8 ? small_roster_count_max : roster_count_max);
     ok_ &= bytes == small_roster_count_max / 8 || !RankSet::first(small_roster_count_max).includes(set);
   }
+  void last_logs(std::vector<RecordedLog>& logs) {
+    if (!from_.rest().empty()) ok_ &= get_logs(from_, logs) && !logs.empty();
+  }
+  void last_known(std::vector<KnownLog>& logs) { ok_ &= get_known(from_, logs); }
   void digested(std::span<const std::byte>& bytes) {
     const auto digest = from_.get<std::uint64_t>();
     one(bytes);
@@ -266,6 +275,9 @@ void fields(auto& with, Const<StatePiece> auto& piece) {
   with.each(piece.view, piece.subgroup, piece.offset, piece.state_bytes, piece.total_bytes);
   with.digested(piece.bytes);
 }
+void fields(auto& with, Const<LogRequest> auto& request) {
+  with.each(request.view, request.subgroup, request.end.version, request.end.link.words);
+}
 void fields(auto& with, Const<PrivateMessage> auto& message) { with.each(message.bytes); }
 void fields(auto& with, Const<MessagePart> auto& part) { with.each(part.left, part.bytes); }
 void fields(auto& with, Const<Promise> auto& promise) { with.each(promise.ballot, promise.founder); }
@@ -274,10 +286,12 @@ void fields(auto& with, Const<PromiseRequest> auto& request) {
   with.members(request, 0);
   with.words(request.basis);
   with.roster(request.roster);
+  with.last_logs(request.logs);
 }
 void fields(auto& with, Const<Remembered> auto& said) {
   with.record(said.own);
   with.view(said.beside);
+  with.last_known(said.logs);
 }
 
 void fields(auto& with, Const<RosterRequest> auto& request) { with.changes(request.changes); }
@@ -337,6 +351,7 @@ std::optional<Message> decode_view(FieldReader fields, const std::vector<Subgrou
     if (lost > 1) return std::nullopt;
     if (lost == 1) notice.state_lost.emplace_back(static_cast<std::uint32_t>(notice.loaded.size() - 1));
     if (!everybody.includes(notice.loaded.back()) || !get_subgroup(reader, view, subgroup)) return std::nullopt;
+    if (subgroup.storage == SubgroupStorage::logged && !get_holders(reader, subgroup.log_holders)) return std::nullopt;
     if (subgroup.dropped && (lost == 1 || !notice.loaded.back().empty() || !subgroup.members.empty())) return std::nullopt;
     const auto loaded = [&](NodeId node) { return notice.loaded.back().contains(*view.rank_of(node)); };
     if (!subgroup.members.empty() && std::none_of(subgroup.members.begin(), subgroup.members.end(), loaded))
@@ -361,6 +376,8 @@ void put_view(ByteWriter& writer, const ViewNotice& notice) {
     writer.put_text(subgroup.inadequate, reason_bytes_max);
     put_nodes(writer, view, subgroup.members);
     put_nodes(writer, view, subgroup.senders);
+    if (subgroup.storage != SubgroupStorage::logged) continue;
+    put_holders(writer, subgroup.log_holders);
   }
 }
 

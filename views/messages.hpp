@@ -16,6 +16,7 @@
 #include <spindrift/core/roster.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/decree.hpp>
+#include <spindrift/views/log_point.hpp>
 #include <spindrift/views/mandate.hpp>
 #include <spindrift/views/rank_set.hpp>
 #include <spindrift/views/versions.hpp>
@@ -80,6 +81,7 @@ struct PromiseRequest {
   ViewId view{};                            ///< the id of the first view
   std::vector<std::uint64_t> basis{};  ///< likewise: digests of what they have said that they remember; empty: of nothing
   Roster roster{};                     ///< of the first view; empty: the founder's file says it
+  std::vector<RecordedLog> logs{};     ///< of the first view
   /// Some of them remember a view: these found by that, whoever the configured founders are.
   [[nodiscard]] bool by_memory() const noexcept {
     return std::ranges::any_of(basis, [](std::uint64_t each) { return each != 0; });
@@ -164,12 +166,19 @@ struct RosterNotice {
 struct Remembered {
   ViewRecord own;
   std::optional<RecordedView> beside;  ///< the last one of its host's other nodes, if that is a later one
+  std::vector<KnownLog> logs{};        ///< that are not empty, by subgroup
   friend bool operator==(const Remembered&, const Remembered&) = default;
 };
 /// Those who run the group told the peer, a member of that view, that it is to be revived; to each other one that is named.
 struct ReviveRequest {
   ViewId view;
   Revival revival;
+};
+/// The peer, a newcomer of a logged subgroup, has its log up to there, and is to get what follows.
+struct LogRequest {
+  ViewId view;
+  SubgroupId subgroup;
+  LogPoint end;
 };
 struct PrivateMessage {
   std::span<const std::byte> bytes;  ///< points into the message
@@ -190,7 +199,7 @@ struct Addressed {
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
                              Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice, RingNotice,
                              LinkedCandidates, Concluding, RosterRequest, RosterProposal, RosterHeld, RosterNotice,
-                             Drained, Remembered, FileSizes, ReviveRequest>;
+                             Drained, Remembered, FileSizes, ReviveRequest, LogRequest>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,

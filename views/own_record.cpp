@@ -1,14 +1,27 @@
 // Stores before it changes: the record here is never ahead of the memory.
 #include <spindrift/views/own_record.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <spindrift/core/check.hpp>
 
 namespace spindrift::views {
+namespace {
 
-Result<void> OwnRecord::begin(std::uint64_t incarnation) {
+/// Says that much of the node's processes, and of no view.
+ViewRecord first_of(const ViewRecord& record) {
+  ViewRecord first;
+  first.since = record.since;
+  first.logs_from = record.logs_from;
+  return first;
+}
+
+}  // namespace
+
+Result<void> OwnRecord::begin(std::uint64_t incarnation, std::vector<KnownLog> logs) {
   if (memory_ == nullptr) return {};
+  logs_ = std::move(logs);
   SPINDRIFT_TRY_ASSIGN(auto known, memory_->load());
   if (known) {
     CHECK(known->since < incarnation);
@@ -42,18 +55,26 @@ bool OwnRecord::accept_founding(RecordedView first) {
 }
 
 bool OwnRecord::install(const View& view) {
-  ViewRecord record;
-  record.since = record_.since;
-  RecordedView& last = record.last.emplace();
-  last.id = view.id;
-  for (std::size_t i = 0; i < view.members.size(); ++i) last.members.push_back({view.members[i], view.incarnations[i]});
-  last.roster = view.roster;
+  ViewRecord record = first_of(record_);
+  record.last = recorded(view);
+  return store(std::move(record));
+}
+
+bool OwnRecord::note_log(SubgroupId subgroup, NodeId self) {
+  ViewRecord record = record_;
+  if (!record.last) return true;
+  const auto log = std::ranges::find(record.last->logs, subgroup, &RecordedLog::subgroup);
+  const auto incarnation = incarnation_in(*record.last, self);
+  if (log == record.last->logs.end() || !incarnation) return true;
+  const LogHolder holder{self, *incarnation};
+  if (std::ranges::find(log->holders, holder) != log->holders.end()) return true;
+  std::erase_if(log->holders, [self](const LogHolder& each) { return each.node == self; });
+  log->holders.push_back(holder);
   return store(std::move(record));
 }
 
 void OwnRecord::part(RecordedView next, ViewRecord::Standing standing) {
-  ViewRecord record;
-  record.since = record_.since;
+  ViewRecord record = first_of(record_);
   record.last = std::move(next);
   record.standing = standing;
   static_cast<void>(store(std::move(record)));
@@ -68,6 +89,10 @@ void OwnRecord::note_removal() {
 void OwnRecord::note_overtaken(std::uint64_t incarnation) {
   ViewRecord record = record_;
   record.standing = ViewRecord::Standing::removed;
+  // Peers of releases without logs read a record as long as it says nothing of any.
+  const auto has_logs = [](const RecordedView& view) { return !view.logs.empty(); };
+  const bool logged = (record.last && has_logs(*record.last)) || std::ranges::any_of(record.accepted, has_logs);
+  if (logged || !logs_.empty()) record.logs_from = record.logs_since();
   record.since = incarnation + 1;
   static_cast<void>(store(std::move(record)));
 }

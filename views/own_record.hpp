@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <spindrift/core/result.hpp>
+#include <spindrift/views/log_point.hpp>
 #include <spindrift/views/view_memory.hpp>
 
 namespace spindrift::views {
@@ -22,7 +23,10 @@ class OwnRecord {
 
   /// Takes up what earlier processes of the node have stored, or begins with this one. `incarnation`: not below
   /// `next_incarnation` of what they have. Errors: the memory's.
-  [[nodiscard]] Result<void> begin(std::uint64_t incarnation);
+  /// `logs`: those of the node that are not empty.
+  [[nodiscard]] Result<void> begin(std::uint64_t incarnation, std::vector<KnownLog> logs = {});
+  /// As its processes before have left them.
+  [[nodiscard]] const std::vector<KnownLog>& logs() const noexcept { return logs_; }
   [[nodiscard]] bool is_kept() const noexcept { return memory_ != nullptr; }
   [[nodiscard]] const ViewRecord& record() const noexcept { return record_; }
 
@@ -32,12 +36,15 @@ class OwnRecord {
   [[nodiscard]] bool accept_founding(RecordedView first);
   /// This process goes into that view. False: it could not be stored.
   [[nodiscard]] bool install(const View& view);
+  /// In the present view this node, too, has the log of that subgroup from now on. False: it could not be stored.
+  [[nodiscard]] bool note_log(SubgroupId subgroup, NodeId self);
   /// The view goes on in that one, without this process.
   void part(RecordedView next, ViewRecord::Standing standing);
   /// The others said that they go on without this process, if not in which view.
   void note_removal();
   /// A member of a later view said that the group goes on there without this process. `incarnation`: this one's, not below
   /// that of `begin`. What the node knew of earlier views counts no more, as if it were lost: nothing may be founded by it.
+  /// Its logs are still there.
   void note_overtaken(std::uint64_t incarnation);
   /// Nothing follows any more.
   void close();
@@ -53,7 +60,15 @@ class OwnRecord {
   ViewMemory* memory_;
   bool beside_;
   ViewRecord record_;
+  std::vector<KnownLog> logs_;
   std::optional<Error> failure_;
+};
+
+/// The things by which a node remembers what it accepts: its record, and the layout by which the holders of logs in the next
+/// view are known. Null: it remembers nothing.
+struct Remembrance {
+  OwnRecord* record = nullptr;
+  const LayoutFunction* layout = nullptr;
 };
 
 }  // namespace spindrift::views

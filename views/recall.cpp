@@ -26,22 +26,69 @@ class Lineage {
     Recalled recalled;
     recalled.next = next_;
     recalled.contested = contested_;
+    for (const Remembering& each : here_) recalled.have.push_back({each.who, each.said.own.logs_since(), each.said.logs});
     std::vector<const RecordedView*> needed = open_;
     if (last_ != nullptr && !last_->members.empty()) needed.push_back(last_);
-    if (needed.empty()) return recalled;
+    if (needed.empty()) {
+      if (last_ != nullptr) recalled.logs = logs_in(*last_);
+      return recalled;
+    }
     for (const RecordedView* const view : needed) {
       if (LastView awaited = count(*view); !awaited.has_majority()) recalled.awaited.push_back(std::move(awaited));
     }
     std::ranges::sort(recalled.awaited, {}, &LastView::id);
-    recalled.state = recalled.awaited.empty() ? Recalled::State::enough : Recalled::State::waits;
-    if (recalled.state == Recalled::State::waits) return recalled;
     const RecordedView& latest = **std::ranges::max_element(needed, is_earlier);
+    recalled.logs = logs_in(latest);
+    if (recalled.awaited.empty()) note_logs_without_holder(latest, recalled);
+    recalled.forked = forked_logs(recalled.logs, recalled.have);
+    const bool waits = !recalled.awaited.empty() || !recalled.without.empty() || !recalled.forked.empty();
+    recalled.state = waits ? Recalled::State::waits : Recalled::State::enough;
+    if (waits) return recalled;
     recalled.roster = latest.roster;
     recalled.founders = founders_after(latest);
     return recalled;
   }
 
  private:
+  // A node that got the log in the course of the view says so, and nobody else does.
+  [[nodiscard]] std::vector<RecordedLog> logs_in(const RecordedView& latest) const {
+    std::vector<RecordedLog> logs = latest.logs;
+    for (const Remembering& each : here_) {
+      const auto& own = each.said.own.last;
+      if (!own || own->id != latest.id || own->members != latest.members) continue;
+      for (RecordedLog& log : logs) {
+        const auto said = std::ranges::find(own->logs, log.subgroup, &RecordedLog::subgroup);
+        if (said == own->logs.end()) continue;
+        const auto itself = std::ranges::find(said->holders, each.who.node, &LogHolder::node);
+        if (itself == said->holders.end()) continue;
+        const auto known = std::ranges::find(log.holders, each.who.node, &LogHolder::node);
+        if (known == log.holders.end()) log.holders.push_back(*itself);
+        else known->incarnation = std::max(known->incarnation, itself->incarnation);
+      }
+    }
+    return logs;
+  }
+  // One that no node of the view has is not waited for: those that found could not be told of it. Nor is a node that is here
+  // and has lost its disk since: it will never have it.
+  void note_logs_without_holder(const RecordedView& latest, Recalled& recalled) const {
+    for (const RecordedLog& log : recalled.logs) {
+      const auto is_here = [&](const LogHolder& holder) {
+        return std::ranges::any_of(here_, [&](const Remembering& each) {
+          return is_kept(holder, each.who.node, each.said.own.logs_since()) && has_a_part(each);
+        });
+      };
+      const auto may_come = [&](const LogHolder& holder) {
+        const auto has_lost = [&](const Remembering& each) {
+          return each.who.node == holder.node && each.said.own.logs_since() > holder.incarnation;
+        };
+        return incarnation_in(latest, holder.node).has_value() && std::ranges::none_of(here_, has_lost);
+      };
+      const bool waits = std::ranges::any_of(log.holders, may_come) && std::ranges::none_of(log.holders, is_here);
+      if (!waits) continue;
+      RecordedLog& without = recalled.without.emplace_back(log);
+      std::erase_if(without.holders, [&](const LogHolder& holder) { return !may_come(holder); });
+    }
+  }
   // As they were in the latest view, whose first member asked last if it is a founding: so the same one asks again.
   [[nodiscard]] std::vector<Join> founders_after(const RecordedView& latest) const {
     std::vector<Join> founders;
@@ -182,15 +229,16 @@ Remembered remembered(const ViewRecord& own, std::span<const ViewMemory::Neighbo
 }
 
 std::uint64_t digest_of(const Remembered& said) {
-  if (said.own.empty() && !said.beside) return 0;
+  if (said.own.empty() && !said.beside && said.logs.empty()) return 0;
   ByteWriter writer;
   put_record(writer, said.own);
   if (said.beside) put_view(writer, *said.beside);
+  for (const KnownLog& each : said.logs) writer.put(each.subgroup, each.end.version, each.end.link.words);
   const std::vector<std::byte> bytes = writer.take();
   return spindrift::digest_of(std::span<const std::byte>(bytes)).words[0] | 1;
 }
 
-std::string words_of(std::span<const LastView> awaited, NodeId self, const ViewRecord& own) {
+std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& own) {
   std::string text;
   const bool was_member = own.standing == ViewRecord::Standing::member;
   if (!was_member) {
@@ -199,8 +247,19 @@ std::string words_of(std::span<const LastView> awaited, NodeId self, const ViewR
     const bool admitted = !own.last || own.last->roster.nodes.empty() || own.last->roster.admits(self);
     if (!admitted) text += "; it is not in the group's roster any more (spindrift group add lets it in again)";
   }
-  for (const LastView& view : awaited) {
+  for (const LastView& view : recalled.awaited) {
     text += (text.empty() ? "" : "; ") + std::string("the last view of the group ") + words_of(view);
+  }
+  for (const RecordedLog& log : recalled.without) {
+    text += (text.empty() ? "" : "; ") + std::string("the log of subgroup ") + std::to_string(log.subgroup.value()) +
+            " of the layout is with node" + (log.holders.size() == 1 ? " " : "s ") + listed(nodes_of(log.holders)) +
+            (log.holders.size() == 1 ? ", which is not here: start it" : ", of which none is here: start one of these");
+  }
+  for (const ForkedLog& log : recalled.forked) {
+    text += (text.empty() ? "" : "; ") + std::string("the logs of subgroup ") + std::to_string(log.subgroup.value()) +
+            " of the layout at nodes " + listed(log.nodes) + " are not the same, of " + std::to_string(log.version) +
+            " messages each: somebody changed one (spindrift log dump shows them); have nodes with a wrong one forget "
+            "theirs: spindrift group forget";
   }
   return text;
 }

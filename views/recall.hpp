@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <spindrift/core/digest.hpp>
+#include <spindrift/views/log_holders.hpp>
 #include <spindrift/views/messages.hpp>
 #include <spindrift/views/view_memory.hpp>
 
@@ -41,6 +42,10 @@ struct Recalled {
   std::vector<Join> founders;      ///< `enough`: in the order of the latest view, then by node; the first asks
   Roster roster;                   ///< `enough`: of the view that they found; empty: none is known
   std::vector<LastView> awaited;   ///< `waits`: the views without a majority here
+  std::vector<RecordedLog> logs;   ///< of the latest view, or of the last where that had no members
+  std::vector<NodeLogs> have;      ///< the logs of those that look for a group
+  std::vector<ForkedLog> forked;   ///< `waits`: nobody can tell which is the log
+  std::vector<RecordedLog> without;  ///< `waits`: logs which none of those here has, with those that may come and have it
 };
 
 /// `here`: each node once.
@@ -53,6 +58,6 @@ struct Recalled {
 [[nodiscard]] std::uint64_t digest_of(const Remembered& said);
 
 /// For people: "the last view of the group had nodes 0, 1, 2, of which 1 is here: start one of 0, 2". `self` has `own`.
-[[nodiscard]] std::string words_of(std::span<const LastView> awaited, NodeId self, const ViewRecord& own);
+[[nodiscard]] std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& own);
 
 }  // namespace spindrift::views

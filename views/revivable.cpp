@@ -5,8 +5,8 @@
 
 #include <spindrift/views/epoch.hpp>
 #include <spindrift/views/links.hpp>
-#include <spindrift/views/mandate.hpp>
 #include <spindrift/views/versions.hpp>
+#include <spindrift/views/view_change.hpp>
 
 namespace spindrift::views {
 std::string nodes_in(const View& view, const RankSet& ranks) {
@@ -64,6 +64,18 @@ Result<RankSet> named_to_go_on(const Revivable& about, Rank self, std::span<cons
   return Error(ErrorKind::refused, "nodes " + nodes_in(view, rest) + " may live: they would be a majority of the " +
                                        std::to_string(view.members.size()) + " members, and may have gone on")
       .fix("see to them first. If they have ended, or must not go on, and cannot be reached: --force");
+}
+
+std::optional<Revival> hear_revival(ViewChange& change, Rank self, const Revival& word) {
+  Mandate& mandate = change.mandate();
+  const ViewChange::Standing standing = change.standing();
+  const bool waits = standing == ViewChange::Standing::lost || standing == ViewChange::Standing::awaited;
+  const bool takes = waits && word.members.contains(self) && word.members.disjoint(change.suspected());
+  const Revival next{mandate.next_attempt(), word.members};
+  const bool is_over = word.attempt < next.attempt && !mandate.names(word.members);
+  const bool again = takes && is_over && next.attempt <= revivals_max;
+  mandate.hear(again ? next : word);
+  return again ? std::optional(next) : std::nullopt;
 }
 
 }  // namespace spindrift::views

@@ -2,17 +2,20 @@
 // (docs/protocol.md, "Revival")
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
+#include <spindrift/views/mandate.hpp>
 #include <spindrift/views/rank_set.hpp>
 
 namespace spindrift::views {
 
 class Epoch;
 class Links;
+class ViewChange;
 
 /// The knowledge of the member that is told.
 struct Revivable {
@@ -34,5 +37,10 @@ struct Revivable {
 /// Errors: bad_argument (none, twice, no member, this one is not named, or one that it has parted from is); refused (the
 /// rest may be a majority); unsupported (a view of this version cannot be revived, or was to be too often).
 [[nodiscard]] Result<RankSet> named_to_go_on(const Revivable& about, Rank self, std::span<const NodeId> members, bool force);
+
+/// Takes the word of those who run the group, of which another member of the view tells. One that comes under an attempt
+/// that is over here was given to somebody who had not heard of that: if this member of that rank can take it up, it counts
+/// under the next attempt, and is returned, to be told to all whom it names.
+[[nodiscard]] std::optional<Revival> hear_revival(ViewChange& change, Rank self, const Revival& word);
 
 }  // namespace spindrift::views

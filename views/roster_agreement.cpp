@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include <spindrift/views/roster_wishes.hpp>
+
 namespace spindrift::views {
 namespace {
 
@@ -28,8 +30,9 @@ bool may_be_in(const Roster& roster, NodeId node) { return roster.nodes.empty() 
 
 }  // namespace
 
-void RosterAgreement::request(std::span<const RosterChange> changes) {
+void RosterAgreement::request(Rank by, std::span<const RosterChange> changes) {
   for (const RosterChange& change : changes) {
+    if (takes_out(change, view_.members[by.value()])) removers_.add(by);
     const bool known = std::ranges::find(wanted_, change) != wanted_.end();
     if (!known && wanted_.size() < roster_changes_max) wanted_.push_back(change);
   }
@@ -62,16 +65,23 @@ std::optional<Roster> RosterAgreement::propose(std::uint32_t spoken) {
     next.edition = view_.roster.edition + 1;
   }
   if (next.edition == view_.roster.edition) return std::nullopt;
-  held_.emplace(self_, Held{next.digest(), next});
+  keep(self_, next);
   return next;
 }
 
 bool RosterAgreement::hold(Rank from, Roster roster) {
   if (!keeps_places(view_, roster) || roster.version < view_.roster.version) return false;
   if (roster.edition != view_.roster.edition + 1 || held_.contains(from)) return false;
+  keep(from, std::move(roster));
+  return true;
+}
+
+void RosterAgreement::keep(Rank from, Roster roster) {
+  for (std::uint32_t i = 0; i < view_.members.size(); ++i) {
+    if (!may_be_in(roster, view_.members[i])) (from == self_ ? struck_ : struck_by_others_).add(Rank(i));
+  }
   const Digest digest = roster.digest();
   held_.emplace(from, Held{digest, std::move(roster)});
-  return true;
 }
 
 void RosterAgreement::on_held(Rank from, const Digest& roster) {
@@ -86,6 +96,12 @@ std::optional<Digest> RosterAgreement::agreed(const RankSet& staying) const {
     if (staying.contains(Rank(i)) && !own->second.roster.admits(view_.members[i])) return std::nullopt;
   }
   return own->second.digest;
+}
+
+RankSet RosterAgreement::bound() const noexcept {
+  RankSet bound = struck_.without(struck_.without(removers_));
+  bound.add(struck_by_others_);
+  return bound;
 }
 
 bool RosterAgreement::may_join(NodeId node, const Versions& speaks, const RankSet& staying) const {

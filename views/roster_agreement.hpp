@@ -31,9 +31,9 @@ class RosterAgreement {
   /// The view outlives this object.
   RosterAgreement(const View& view, Rank self) : view_(view), self_(self) {}
 
-  /// Changes that somebody wants, this member or another; for when it leads. What is beyond `roster_changes_max` is dropped:
-  /// who wants it says so again in the next view.
-  void request(std::span<const RosterChange> changes);
+  /// Changes that a member wants, this one or another; for when this one leads. What is beyond `roster_changes_max` is
+  /// dropped: who wants it says so again in the next view.
+  void request(Rank by, std::span<const RosterChange> changes);
   /// The sizes of rings that a member's file says, this one's or another's, for when this one leads. False: they are not of
   /// the layout's subgroups.
   [[nodiscard]] bool on_file(Rank from, std::vector<RingSizes> sizes);
@@ -49,6 +49,9 @@ class RosterAgreement {
   /// The digest of what this member proposed, if all of these hold it, and it admits all of them: so they may go into the
   /// next view with it.
   [[nodiscard]] std::optional<Digest> agreed(const RankSet& staying) const;
+  /// Members that leave with a roster alone that does not admit them, and stay until one is agreed: they asked for it
+  /// themselves, as far as the proposer can tell; to others any may have.
+  [[nodiscard]] RankSet bound() const noexcept;
   /// Whether that process of the node may be in the next view, which these go into.
   [[nodiscard]] bool may_join(NodeId node, const Versions& speaks, const RankSet& staying) const;
   /// The roster with this digest, which some member proposed; null: this member does not hold it.
@@ -67,6 +70,7 @@ class RosterAgreement {
   };
 
   [[nodiscard]] const std::vector<RingSizes>* alike_in_all_files() const;
+  void keep(Rank from, Roster roster);
 
   const View& view_;
   Rank self_;
@@ -74,6 +78,9 @@ class RosterAgreement {
   std::map<Rank, std::vector<RingSizes>> files_;  // of members whose file says something else than `Roster::filed`
   std::map<Rank, Held> held_;                     // by who proposed it
   RankSet holders_;                               // of what this member proposed
+  RankSet removers_;                              // members that want themselves removed, or drained
+  RankSet struck_;                                // members that this one's proposal does not admit
+  RankSet struck_by_others_;                      // likewise any other one's
 };
 
 }  // namespace spindrift::views

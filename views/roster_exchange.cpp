@@ -22,6 +22,7 @@ void RosterExchange::begin_view(const View& view) {
   const Digest& filed = view.roster.filed;
   says_file_sizes_ = !file_sizes_.empty() && filed != Digest() && digest_of(file_sizes_) != filed;
   owed_.clear();
+  struck_ = false;
   links_.set_roster(view.roster, Links::Outsiders::go);
 }
 
@@ -30,7 +31,7 @@ bool RosterExchange::on_message(Epoch* epoch, const PeerConnection& from, Messag
   if (const auto* notice = std::get_if<RosterNotice>(&message)) {
     if (epoch == nullptr) on_notice(from.id, notice->roster);
   } else if (const auto* request = std::get_if<RosterRequest>(&message)) {
-    if (rank) epoch->rosters().request(request->changes);
+    if (rank) epoch->rosters().request(*rank, request->changes);
   } else if (auto* file = std::get_if<FileSizes>(&message)) {
     if (rank && file->view == epoch->id()) on_file(*epoch, *rank, std::move(file->sizes));
   } else if (auto* proposal = std::get_if<RosterProposal>(&message)) {
@@ -138,7 +139,7 @@ bool RosterExchange::propose(Epoch& epoch) {
     if (any) links_.send(leader, encode(RosterRequest{std::move(unsaid)}));
     return any;
   }
-  epoch.rosters().request(unsaid);
+  epoch.rosters().request(epoch.self(), unsaid);
   const auto spoken = links_.peers().spoken_by_all(view.members, speaks_);
   const std::optional<Roster> proposal = epoch.rosters().propose(spoken.value_or(view.roster.version));
   if (!proposal) return any;
@@ -163,6 +164,7 @@ void RosterExchange::take(Epoch& epoch, Rank from, const Roster& roster) {
     owed_.push_back({from, roster.digest(), std::move(silenced)});
   }
   links_.expect(roster);
+  struck_ |= !roster.admits(self_);
   if (roster.admits(self_) || std::exchange(to_leave_, true)) return;
   if (roster.is_drained(self_)) {
     log::warn(log::Room::views, "leaves: this node is drained", {{"node", self_}});

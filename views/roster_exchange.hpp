@@ -44,6 +44,9 @@ class RosterExchange {
   bool step(Epoch& epoch, const Silence& silence);
   /// A roster is proposed that does not admit this node: it leaves in order.
   [[nodiscard]] bool is_to_leave() const noexcept { return to_leave_; }
+  /// It was to leave with a roster for which its own application had asked, in a view that ended without that one: it waits
+  /// until such a roster is proposed again.
+  [[nodiscard]] bool awaits_its_removal() const noexcept { return to_leave_ && !struck_ && wishes_.take_out(self_); }
 
  private:
   /// A roster that this member has, and has not yet said that it holds.
@@ -77,6 +80,7 @@ class RosterExchange {
   std::optional<Roster> latest_;    // the highest edition of all that was told or is remembered
   std::optional<Roster> in_force_;  // by which the links go; none: by the file
   bool to_leave_ = false;
+  bool struck_ = false;  // from a roster that is proposed in the present view
   std::vector<Owed> owed_;  // in the present view
 };
 

@@ -11,6 +11,11 @@
 
 namespace spindrift::views {
 
+/// That change is for a roster which does not admit the node.
+[[nodiscard]] inline bool takes_out(const RosterChange& change, NodeId node) noexcept {
+  return (change.kind == RosterChange::Kind::remove || change.kind == RosterChange::Kind::drain) && change.node == node;
+}
+
 class RosterWishes {
  public:
   /// In this view; what its roster has already, or makes impossible, is no wish.
@@ -31,6 +36,10 @@ class RosterWishes {
   [[nodiscard]] std::vector<RosterChange> take_unsaid() {
     const std::size_t from = std::exchange(said_, std::min(wanted_.size(), said_ + roster_changes_max));
     return {wanted_.begin() + static_cast<std::ptrdiff_t>(from), wanted_.begin() + static_cast<std::ptrdiff_t>(said_)};
+  }
+  /// Some of them, which is neither granted nor impossible, takes that node out.
+  [[nodiscard]] bool take_out(NodeId node) const noexcept {
+    return std::ranges::any_of(wanted_, [node](const RosterChange& each) { return takes_out(each, node); });
   }
 
  private:

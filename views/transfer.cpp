@@ -32,12 +32,16 @@ void SavedState::read(std::uint64_t offset, std::span<std::byte> to) const {
 void Transfers::begin_view(const View& view, const std::vector<RankSet>& loaded, const Deliveries& deliveries) {
   outgoing_.clear();
   incoming_.clear();
+  durable_next_.clear();
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     const SubgroupId id(s);
     const TransferPlan plan = transfer_plan(view, id, loaded[s]);
     if (plan.newcomers.empty()) continue;
     CHECK(plan.source.has_value());  // loaded_in and a checked notice see to it
-    if (*plan.source == self_) {
+    if (*plan.source == self_ && is_log(id)) {
+      const std::uint64_t end = log_->logs()->end(id).version;
+      for (const NodeId node : plan.newcomers) outgoing_.push_back({node, view.id, id, nullptr, 0, 0, false, end});
+    } else if (*plan.source == self_) {
       auto state = std::make_shared<SavedState>(SavedState{upcalls_.save_state(id), deliveries.kept(id)});
       for (const NodeId node : plan.newcomers) outgoing_.push_back({node, view.id, id, state});
     } else if (deliveries.loading(id)) {
@@ -49,7 +53,7 @@ void Transfers::begin_view(const View& view, const std::vector<RankSet>& loaded,
 std::vector<Transfers::Unsaved> Transfers::take_unsaved() {
   std::vector<Unsaved> unsaved;
   std::erase_if(outgoing_, [&](const Outgoing& out) {
-    auto why = out.state->ready() ? out.state->failure() : std::nullopt;
+    auto why = out.state && out.state->ready() ? out.state->failure() : std::nullopt;
     if (why) unsaved.push_back({out.to, out.subgroup, std::move(*why)});
     return why.has_value();
   });
@@ -60,7 +64,7 @@ std::vector<Addressed> Transfers::next_pieces(const View& view, const RankSet& r
   std::vector<Addressed> pieces;
   for (Outgoing& out : outgoing_) {
     const auto rank = view.rank_of(out.to);
-    if (rank && ready.contains(*rank) && out.state->ready()) send_next(out, bytes_max, pieces);
+    if (rank && ready.contains(*rank) && out.state && out.state->ready()) send_next(out, bytes_max, pieces);
   }
   return pieces;
 }
@@ -79,7 +83,7 @@ void Transfers::send_next(Outgoing& out, std::size_t bytes_max, std::vector<Addr
 // An acknowledgement of the whole state says that the newcomer counts as loaded.
 void Transfers::on_ack(NodeId from, const StateAck& ack) {
   std::erase_if(outgoing_, [&](Outgoing& out) {
-    if (out.to != from || out.view != ack.view || out.subgroup != ack.subgroup) return false;
+    if (out.to != from || out.view != ack.view || out.subgroup != ack.subgroup || !out.state) return false;
     if (ack.offset >= out.acknowledged && ack.offset <= out.sent) out.acknowledged = ack.offset;
     return out.begun && ack.offset == out.state->total_bytes() && out.acknowledged == ack.offset;
   });
@@ -112,7 +116,7 @@ bool Transfers::on_piece(NodeId from, const StatePiece& piece) {
 
 std::optional<Transfers::Taken> Transfers::take() {
   const auto found = std::find_if(incoming_.begin(), incoming_.end(), [&](const Incoming& in) {
-    return in.begun && (in.total_bytes == 0 || (!in.waiting.empty() && upcalls_.accepts(in.subgroup)));
+    return in.begun && (in.total_bytes == 0 || (!in.waiting.empty() && takes(in.subgroup)));
   });
   if (found == incoming_.end()) return std::nullopt;
   Taken taken = take(*found);
@@ -120,8 +124,48 @@ std::optional<Transfers::Taken> Transfers::take() {
   return taken;
 }
 
+void Transfers::open(Incoming& in) {
+  if (!is_log(in.subgroup)) {
+    in.writer = upcalls_.load_state(in.subgroup);
+    return;
+  }
+  auto log = log_->logs()->write(in.subgroup);
+  in.log = log.get();
+  in.writer = std::move(log);
+}
+
+void Transfers::on_log_request(NodeId from, const LogRequest& request) {
+  for (Outgoing& out : outgoing_) {
+    if (out.to != from || out.view != request.view || out.subgroup != request.subgroup || out.state) continue;
+    if (!is_log(out.subgroup)) continue;
+    out.state = std::make_shared<SavedState>(SavedState{log_->logs()->read(out.subgroup, request.end, out.log_end), {}});
+  }
+}
+
+std::vector<Addressed> Transfers::log_requests(const View& view, const RankSet& ready) {
+  std::vector<Addressed> requests;
+  for (Incoming& in : incoming_) {
+    const auto rank = view.rank_of(in.from);
+    if (in.asked || !is_log(in.subgroup) || !rank || !ready.contains(*rank)) continue;
+    in.asked = true;
+    requests.push_back({in.from, encode(LogRequest{in.view, in.subgroup, log_->logs()->end(in.subgroup)})});
+  }
+  return requests;
+}
+
+std::vector<Addressed> Transfers::take_durable(std::vector<SubgroupId>& loaded) {
+  std::vector<Addressed> acks;
+  std::erase_if(durable_next_, [&](const Complete& each) {
+    if (is_log(each.ack.subgroup) && !log_->begun_is_durable(each.ack.subgroup)) return false;
+    loaded.push_back(each.ack.subgroup);
+    acks.push_back({each.from, encode(each.ack)});
+    return true;
+  });
+  return acks;
+}
+
 Transfers::Taken Transfers::take(Incoming& in) {
-  if (!in.writer && in.state_bytes > 0) in.writer = upcalls_.load_state(in.subgroup);
+  if (!in.writer && in.state_bytes > 0) open(in);
   const std::uint64_t left = in.state_bytes > in.taken ? in.state_bytes - in.taken : 0;
   const std::span<const std::byte> bytes = in.waiting;
   const std::size_t of_state = std::min<std::uint64_t>(left, bytes.size());
@@ -130,9 +174,12 @@ Transfers::Taken Transfers::take(Incoming& in) {
   in.taken += bytes.size();
   in.waiting.clear();
   Taken taken{.from = in.from, .ack = {in.view, in.subgroup, in.taken}, .writer = nullptr, .kept = {}};
+  taken.impossible = in.log != nullptr && !in.log->valid();
   if (in.taken < in.total_bytes) return taken;
   taken.complete = true;
-  taken.writer = std::move(in.writer);
+  if (in.log != nullptr) in.log->finish();
+  taken.impossible = in.log != nullptr ? !in.log->valid() : is_log(in.subgroup);
+  if (in.log == nullptr) taken.writer = std::move(in.writer);
   taken.kept = std::move(in.kept);
   return taken;
 }

@@ -57,12 +57,15 @@ class Transfers {
     NodeId from;
     StateAck ack;                          ///< for the source; of a complete state once `loaded` is stored
     bool complete = false;                 ///< and then:
-    std::unique_ptr<StateWriter> writer;   ///< to be finished; null: the state has no bytes
+    bool impossible = false;               ///< no correct source sends it
+    std::unique_ptr<StateWriter> writer;   ///< to be finished; null: the state has no bytes, or is a log and finished
     std::vector<std::byte> kept;           ///< at the source, behind the state
   };
 
-  /// `upcalls` outlives this object.
-  Transfers(NodeId self, Upcalls& upcalls) noexcept : self_(self), upcalls_(upcalls) {}
+  /// The rest outlives this object. `log`: of the logged subgroups, whose newcomers get what their logs lack in place of a
+  /// state; null: there are none.
+  Transfers(NodeId self, Upcalls& upcalls, const LogProgress* log = nullptr) noexcept
+      : self_(self), upcalls_(upcalls), log_(log) {}
 
   /// A view begins, with nothing of it delivered yet; `deliveries` have heard of it. Saves the states that this node gives.
   void begin_view(const View& view, const std::vector<RankSet>& loaded, const Deliveries& deliveries);
@@ -82,11 +85,19 @@ class Transfers {
   };
   /// Those that were not told of before. They get nothing.
   [[nodiscard]] std::vector<Unsaved> take_unsaved();
-  [[nodiscard]] bool receiving() const noexcept { return !incoming_.empty(); }
+  [[nodiscard]] bool receiving() const noexcept { return !incoming_.empty() || !durable_next_.empty(); }
 
   /// The next pieces for newcomers that are `ready`: they know of the view. `bytes_max`: of a piece, as the fabric has it.
   [[nodiscard]] std::vector<Addressed> next_pieces(const View& view, const RankSet& ready, std::size_t bytes_max);
   void on_ack(NodeId from, const StateAck& ack);
+  /// A newcomer says how much of a log it has: from now on it gets the rest.
+  void on_log_request(NodeId from, const LogRequest& request);
+  /// The same of this node, to sources that are `ready`; once each.
+  [[nodiscard]] std::vector<Addressed> log_requests(const View& view, const RankSet& ready);
+  /// A state that is complete here is acknowledged with `take_durable`; a log once it is durable.
+  void await_durable(const Taken& taken) { durable_next_.push_back({taken.from, taken.ack}); }
+  /// Acknowledgements of those that are by now, each once, and which subgroups' states are here with them.
+  [[nodiscard]] std::vector<Addressed> take_durable(std::vector<SubgroupId>& loaded);
   /// False: it is out of turn.
   [[nodiscard]] bool on_piece(NodeId from, const StatePiece& piece);
   /// Hands to the application what has arrived of one state, if the application is ready to take deliveries; a state of no
@@ -102,12 +113,15 @@ class Transfers {
     std::uint64_t sent = 0;
     std::uint64_t acknowledged = 0;
     bool begun = false;  ///< a state of no bytes is one empty piece
+    std::uint64_t log_end = 0;  ///< of a log, when the view began: what it is read up to, once its newcomer has asked
   };
   struct Incoming {
     NodeId from;
     ViewId view;
     SubgroupId subgroup;
     std::unique_ptr<StateWriter> writer{};
+    LogWriter* log = nullptr;  ///< the writer, if it is one of a log
+    bool asked = false;        ///< for a log
     std::vector<std::byte> kept{};  ///< taken: the deliveries behind the state
     std::uint64_t taken = 0;        ///< of the stream
     std::uint64_t state_bytes = 0;
@@ -116,12 +130,22 @@ class Transfers {
     std::vector<std::byte> waiting{};  ///< arrived, and not taken: the application is not ready. At most a window
   };
   void send_next(Outgoing& out, std::size_t bytes_max, std::vector<Addressed>& to);
+  void open(Incoming& in);
   [[nodiscard]] Taken take(Incoming& in);
 
   NodeId self_;
+  struct Complete {
+    NodeId from;
+    StateAck ack;
+  };
+  [[nodiscard]] bool is_log(SubgroupId id) const noexcept { return log_ != nullptr && log_->covers(id); }
+  [[nodiscard]] bool takes(SubgroupId id) const { return is_log(id) ? log_->has_room() : upcalls_.accepts(id); }
+
   Upcalls& upcalls_;
+  const LogProgress* log_;
   std::vector<Outgoing> outgoing_;
   std::vector<Incoming> incoming_;
+  std::vector<Complete> durable_next_;  // logs
 };
 
 }  // namespace spindrift::views

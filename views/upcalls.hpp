@@ -72,6 +72,17 @@ class Upcalls : public smc::DeliverySink {
   [[nodiscard]] virtual std::unique_ptr<StateReader> save_state(SubgroupId subgroup) = 0;
   /// A state is coming for this newcomer.
   [[nodiscard]] virtual std::unique_ptr<StateWriter> load_state(SubgroupId subgroup) = 0;
+  /// Logged subgroups: the messages of the own log up to that version, behind those that the application was given, come
+  /// before all that follows. `state_at_work` until it has them.
+  virtual void replay(SubgroupId subgroup, std::uint64_t to) {
+    static_cast<void>(subgroup);
+    static_cast<void>(to);
+  }
+  /// Likewise: the messages of lower versions are durable at every member.
+  virtual void on_durable(SubgroupId subgroup, std::uint64_t version) {
+    static_cast<void>(subgroup);
+    static_cast<void>(version);
+  }
   /// A private message of another member of the view.
   virtual void on_private(NodeId from, std::span<const std::byte> message) = 0;
 };

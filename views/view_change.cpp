@@ -52,12 +52,15 @@ bool ViewChange::everybody_ready() const noexcept {
   return std::all_of(seen_.begin(), seen_.end(), [](const Seen& seen) { return seen.ready; });
 }
 
-RankSet ViewChange::leaving() const noexcept {
+RankSet ViewChange::leaving() const {
   RankSet leaving;
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (seen_[i].leaving && !suspected_.contains(Rank(i))) leaving.add(Rank(i));
   }
-  return leaving;
+  const RankSet bound = rosters_.bound();
+  if (leaving.disjoint(bound)) return leaving;
+  const RankSet stay = RankSet::first(seen_.size()).without(suspected_).without(leaving);
+  return rosters_.agreed(stay) ? leaving : leaving.without(bound);
 }
 
 Rank ViewChange::leader() const noexcept {
@@ -134,7 +137,7 @@ bool ViewChange::step(const std::vector<Candidate>& candidates, bool may_lead, c
   if (state_ == State::decided) return true;
   Standing standing = this->standing();
   const bool undecided = standing == Standing::lost || standing == Standing::awaited;
-  if (undecided && take_up_revival()) standing = this->standing();
+  if ((undecided || mandate_.is_repeated()) && take_up_revival()) standing = this->standing();
   const bool lost = standing == Standing::lost;
   if (lost && !waits_for_revival(*this, self_)) {
     if (state_ == State::steady) counts_.wedge();
@@ -161,8 +164,9 @@ bool ViewChange::all_wedged() const {
 // A newcomer that a member cannot reach would show its row to all but that one, and hold up the view until one of them goes.
 RankSet ViewChange::without_link(const Candidate& candidate) const {
   RankSet without;
+  const RankSet go = leaving();
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    const bool stays = !suspected_.contains(Rank(i)) && !seen_[i].leaving && view_.members[i] != candidate.who.node;
+    const bool stays = !suspected_.contains(Rank(i)) && !go.contains(Rank(i)) && view_.members[i] != candidate.who.node;
     if (stays && !candidate.linked.contains(Rank(i))) without.add(Rank(i));
   }
   return without;

@@ -135,8 +135,8 @@ class ViewChange {
     RankSet suspected;
   };
 
-  /// Members that want to leave.
-  [[nodiscard]] RankSet leaving() const noexcept;
+  /// Members that want to leave, and may: who is bound to a roster goes only if that is agreed.
+  [[nodiscard]] RankSet leaving() const;
   void look_for_life();
   bool read_rows(const LifeSigns& signs);
   bool read_row(Rank rank);

@@ -120,8 +120,8 @@ void Cluster::start_node(std::uint32_t rank) {
   options.identity = {"simulated", {options_.seed, 1}};
   options.incarnation = rank + 1;
   options.layout = [this](const std::vector<NodeId>&, const View*) { return options_.view.subgroups; };
-  options.policy = options_.policy;
-  options.stepper = smc::stepper_of(options_.policy);
+  options.multicasting.policy = options_.policy;
+  options.multicasting.stepper = smc::stepper_of(options_.policy);
   SimFabric& endpoint = network_.endpoint(rank);
   node.member_ = std::make_unique<views::Member>(std::move(options), endpoint, node, node.counters_);
   if (auto listening = endpoint.listen({options_.view.members[rank], {}}); !listening) {

@@ -115,6 +115,18 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::version_raised: return "group went on to a later version of the protocol";
     case Probe::refused_for_its_version: return "process refused for what it speaks";
     case Probe::view_without_subgroups: return "view without any subgroup";
+    case Probe::all_stopped_with_logs: return "founded by those who have logs";
+    case Probe::log_went_on: return "newcomer got the rest of a log";
+    case Probe::log_whole: return "newcomer without a log got all of it";
+    case Probe::log_began_anew: return "log begun anew";
+    case Probe::log_cut: return "log lost what was not durable";
+    case Probe::log_tail_dropped: return "delivered by some, and dropped when all had stopped";
+    case Probe::log_away: return "log with nodes that are away";
+    case Probe::log_without_room: return "more to write to a log than there is room";
+    case Probe::log_replayed: return "log replayed to an application";
+    case Probe::log_replay_took_long: return "the same, and it took a while";
+    case Probe::durable_told: return "told what is durable at all members";
+    case Probe::disk_failed: return "disk failed";
     case Probe::count: break;
   }
   return "unknown";

@@ -125,6 +125,18 @@ enum class Probe : std::uint32_t {
   sizes_changed,
   version_raised,
   refused_for_its_version,
+  all_stopped_with_logs,
+  log_went_on,
+  log_whole,
+  log_began_anew,
+  log_cut,
+  log_tail_dropped,
+  log_away,
+  log_without_room,
+  log_replayed,
+  log_replay_took_long,
+  durable_told,
+  disk_failed,
   count
 };
 

@@ -163,4 +163,24 @@ TEST_CASE("a wish for a roster that is neither granted nor impossible is found (
   CHECK((unheard.report().violation() ? unheard.report().violation()->invariant : "nothing") == "V18");
 }
 
+TEST_CASE("a member that removes itself and leaves without the roster that has it removed is found (V18)") {
+  for (const bool planted : {false, true}) {
+    Plan plan = two_that_found();
+    if (!planted) plan.actions.push_back({10'000'000, Action::Kind::remove, 1, 1, 0, 0, Cut::nothing});
+    plan.faults_end = 20'000'000;
+    Fleet fleet(plan);
+    fleet.begin();
+    fleet.run_until(15'000'000);
+    if (planted) {
+      REQUIRE(fleet.rosters().on_wish(1, {RosterChange::Kind::remove, NodeId(1), {}}, *fleet.running_views().front()));
+      fleet.set_meddler([](Fleet&, std::uint32_t process, views::Member& member) {
+        if (process == 1) member.request_leave();
+      });
+    }
+    fleet.end();
+    CHECK((fleet.report().violation() ? fleet.report().violation()->invariant : "nothing") == (planted ? "V18" : "nothing"));
+    CHECK((fleet.report().hits(Probe::removed_from_the_roster) > 0) == !planted);
+  }
+}
+
 }  // namespace spindrift::sim

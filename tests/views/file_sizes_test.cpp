@@ -46,7 +46,7 @@ TEST_CASE("as long as files differ a group keeps its sizes, whatever else change
   REQUIRE(leader.on_file(Rank(1), new_sizes));
   REQUIRE(leader.on_file(Rank(0), {{"orders", 8192, 21}}));
   CHECK_FALSE(leader.propose(0));
-  leader.request(std::vector{add(7)});
+  leader.request(Rank(0), std::vector{add(7)});
   const auto proposal = leader.propose(0);
   REQUIRE(proposal);
   CHECK(proposal->sizes == old_sizes);
@@ -69,7 +69,7 @@ TEST_CASE("one proposal has both what files say and what somebody wants, who dec
   const View view = view_of_two();
   RosterAgreement leader(view, Rank(0));
   const RosterChange resize{.kind = RosterChange::Kind::resize, .sizes = {"orders", 4096, 3}};
-  leader.request(std::vector{add(7), resize});
+  leader.request(Rank(0), std::vector{add(7), resize});
   REQUIRE(leader.on_file(Rank(0), new_sizes));
   REQUIRE(leader.on_file(Rank(1), new_sizes));
   const auto proposal = leader.propose(0);

@@ -59,7 +59,7 @@ struct ThreeThatRemember {
                                           fabric::Region{fabric::RegionKey(i), std::as_writable_bytes(std::span(rows[i]))},
                                           std::vector<Epoch::Beside>(1), smc::Policy{}, Mandate::Terms{},
                                           sink, counters, RankSet{},
-                                          records[i].get());
+                                          Remembrance{records[i].get(), nullptr});
     }
     for (std::uint32_t reader = 0; reader < 3; ++reader) {
       for (std::uint32_t owner = 0; owner < 3; ++owner) {

@@ -79,8 +79,52 @@ TEST_CASE("a revival is nothing to who has a majority, is not named, or has part
     member.step_wedged();
     CHECK(member.change.state() == ViewChange::State::wedged);
     CHECK(member.change.suspected() == RankSet(0b11100, 0));
-    CHECK(member.change.mandate().next_attempt() == 1);  // what was refused is forgotten
+    CHECK(member.change.mandate().next_attempt() == 2);  // others may have taken it up
   }
+}
+
+TEST_CASE("a word under an attempt that others have heard of is taken up under the next one, by whoever was told, too") {
+  Stranded member(1);
+  member.change.mandate().hear({1, RankSet(0b00111, 0)});  // rank 2, which was told, has died since, and told rank 0 nothing
+  member.step_wedged();
+  REQUIRE(member.change.standing() == ViewChange::Standing::lost);
+  const Revival word{1, RankSet(0b00011, 0)};
+  const auto again = hear_revival(member.change, Rank(1), word);
+  REQUIRE(again);
+  CHECK(*again == Revival{2, word.members});
+  CHECK_FALSE(hear_revival(member.change, Rank(1), word));  // it comes twice
+  member.step();
+  CHECK(member.change.standing() == ViewChange::Standing::majority);
+  CHECK(member.change.mandate().ballot_of(Rank(0)) == 11);
+
+  Stranded told(0);
+  told.accuses(1, 0b11100);
+  told.change.mandate().hear(word);
+  told.step_wedged();
+  REQUIRE(told.proposal().revival == 6);
+  CHECK_FALSE(hear_revival(told.change, Rank(0), *again));
+  told.step();
+  CHECK(told.proposal().revival == 11);
+  told.accepts(1, 11);
+  told.step();
+  CHECK(told.change.state() == ViewChange::State::decided);
+}
+
+TEST_CASE("a late word changes nothing for a member that goes on, is not named, or has parted from one that is") {
+  for (const RankSet named : {RankSet(0b00010, 0), RankSet(0b00111, 0)}) {
+    Stranded member(0);
+    member.change.mandate().hear({3, RankSet(0b11111, 0)});
+    member.step_wedged();
+    CHECK_FALSE(hear_revival(member.change, Rank(0), {2, named}));
+    member.step();
+    CHECK(member.change.standing() == ViewChange::Standing::lost);
+  }
+  Stranded going_on(0);
+  going_on.change.mandate().hear({3, going_on.left()});
+  going_on.step_wedged();
+  REQUIRE(going_on.change.standing() == ViewChange::Standing::majority);
+  CHECK_FALSE(hear_revival(going_on.change, Rank(0), {2, RankSet(0b00001, 0)}));
+  CHECK(going_on.change.mandate().next_attempt() == 4);
 }
 
 TEST_CASE("what one that takes no part in a revival shows of it is no decree") {

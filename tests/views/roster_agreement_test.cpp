@@ -80,22 +80,22 @@ TEST_CASE("a leader proposes once in a view, all that it knows, and holds it") {
   const View view = view_of_three();
   RosterAgreement leader(view, Rank(0));
   CHECK_FALSE(leader.propose(0));
-  leader.request(std::vector{remove(9)});
+  leader.request(Rank(0), std::vector{remove(9)});
   CHECK_FALSE(leader.propose(0));
-  leader.request(std::vector{add(7, "d:1")});
-  leader.request(std::vector{add(7, "d:1"), move(1, "b:2")});
+  leader.request(Rank(0), std::vector{add(7, "d:1")});
+  leader.request(Rank(0), std::vector{add(7, "d:1"), move(1, "b:2")});
   const auto proposal = leader.propose(0);
   REQUIRE(proposal);
   CHECK(*proposal == changed(three, {add(7, "d:1"), move(1, "b:2")}));
   CHECK(leader.held(proposal->digest()) != nullptr);
-  leader.request(std::vector{add(8, "e:1")});
+  leader.request(Rank(0), std::vector{add(8, "e:1")});
   CHECK_FALSE(leader.propose(0));
 }
 
 TEST_CASE("a roster is agreed when all who stay hold it and are in it") {
   const View view = view_of_three();
   RosterAgreement leader(view, Rank(0));
-  leader.request(std::vector{remove(2), add(7, "d:1")});
+  leader.request(Rank(0), std::vector{remove(2), add(7, "d:1")});
   const Roster proposal = leader.propose(0).value();
   CHECK_FALSE(leader.agreed(all));
   leader.on_held(Rank(0), proposal.digest());
@@ -110,6 +110,21 @@ TEST_CASE("a roster is agreed when all who stay hold it and are in it") {
   CHECK(leader.may_join(NodeId(7), {}, without_two));
   CHECK_FALSE(leader.may_join(NodeId(7), {}, all));
   CHECK_FALSE(leader.may_join(NodeId(2), {}, without_two));
+}
+
+TEST_CASE("a member is bound to a roster that it asked for itself, before or behind the proposal, and to one of another") {
+  const View view = view_of_three();
+  RosterAgreement leader(view, Rank(0));
+  leader.request(Rank(1), std::vector{drain(1), add(7, "d:1")});
+  CHECK(leader.bound().empty());
+  leader.request(Rank(0), std::vector{remove(2)});
+  const Roster proposal = leader.propose(0).value();
+  CHECK(leader.bound() == RankSet::of(Rank(1)));
+  leader.request(Rank(2), std::vector{remove(2)});
+  CHECK(leader.bound() == all.without(RankSet::of(Rank(0))));
+  RosterAgreement member(view, Rank(2));
+  REQUIRE(member.hold(Rank(0), proposal));
+  CHECK(member.bound() == leader.bound());
 }
 
 TEST_CASE("a member holds one roster of each that proposes, of the next edition, and keeps it") {
@@ -197,7 +212,7 @@ TEST_CASE("a drain is impossible that would leave no majority of the view, or no
 TEST_CASE("a roster that drains a member is agreed when that has left, and a decree brings it into no view") {
   const View view = view_of_three();
   RosterAgreement leader(view, Rank(0));
-  leader.request(std::vector{drain(2), drain(1)});  // of three members two have to stay
+  leader.request(Rank(0), std::vector{drain(2), drain(1)});  // of three members two have to stay
   const Roster proposal = leader.propose(0).value();
   CHECK(proposal.drained == std::vector{NodeId(2)});
   for (std::uint32_t i = 0; i < 3; ++i) leader.on_held(Rank(i), proposal.digest());

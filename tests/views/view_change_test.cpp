@@ -1,4 +1,6 @@
 // One member's conclusions from the others' rows, word by word: the rows are written by the test.
+#include <memory>
+
 #include "one_of_five.hpp"
 
 namespace spindrift::views {
@@ -285,7 +287,7 @@ TEST_CASE("a leader ends the view for a roster when all who stay hold it, and ta
   OneOfFive leader(0);
   for (std::uint32_t i = 0; i < 5; ++i) leader.view.roster.nodes.push_back({NodeId(i), ""});
   const RosterChange change{RosterChange::Kind::add, NodeId(7), "d:1"};
-  leader.rosters.request(std::span(&change, 1));
+  leader.rosters.request(Rank(1), std::span(&change, 1));
   const std::vector<Candidate> candidates{{{NodeId(7), 5}, RankSet::first(5)}};
   const auto step = [&] { (void)leader.change.step(candidates, true, {}); };
   step();
@@ -298,6 +300,51 @@ TEST_CASE("a leader ends the view for a roster when all who stay hold it, and ta
   leader.step_wedged(3, candidates);
   CHECK(leader.proposal().roster == proposal.digest());
   CHECK(leader.proposed() == std::vector<Join>{{NodeId(7), 5}});
+}
+
+TEST_CASE("a member that removes itself goes with that roster alone, and one that others remove goes at once") {
+  const RosterChange change{RosterChange::Kind::remove, NodeId(4), ""};
+  const auto struck = [&](std::uint32_t rank, Rank asker) {
+    auto member = std::make_unique<OneOfFive>(rank);
+    for (std::uint32_t i = 0; i < 5; ++i) member->view.roster.nodes.push_back({NodeId(i), ""});
+    member->rosters.request(asker, std::span(&change, 1));
+    member->wants_to_leave(4);
+    return member;
+  };
+  const auto leader = struck(0, Rank(4));
+  const Roster proposal = leader->rosters.propose(0).value();
+  for (const std::uint32_t holder : {0U, 1U, 2U, 4U}) leader->rosters.on_held(Rank(holder), proposal.digest());
+  leader->step();
+  REQUIRE(leader->change.state() == ViewChange::State::steady);
+  SECTION("when all who stay hold it") {
+    leader->rosters.on_held(Rank(3), proposal.digest());
+    leader->step_wedged();
+    CHECK(leader->proposal().roster == proposal.digest());
+    CHECK(leader->proposal().left == RankSet::of(Rank(4)));
+  }
+  SECTION("not when the view ends for something else before") {
+    leader->change.suspect(Rank(1), "it is cut off");
+    leader->step_wedged();
+    REQUIRE(leader->change.state() == ViewChange::State::accepted);
+    CHECK_FALSE(leader->proposal().roster);
+    CHECK(leader->proposal().left.empty());
+  }
+  SECTION("nor under a leader that did not propose it") {
+    const auto next = struck(1, Rank(1));
+    REQUIRE(next->rosters.hold(Rank(0), proposal));
+    next->change.suspect(Rank(0), "it is cut off");
+    for (const std::uint32_t other : {2U, 3U, 4U}) next->accuses(other, 0b00001);
+    next->step_wedged();
+    REQUIRE(next->change.state() == ViewChange::State::accepted);
+    CHECK(next->proposal().left.empty());
+  }
+  SECTION("removed by another, it goes at once") {
+    const auto by_another = struck(0, Rank(1));
+    REQUIRE(by_another->rosters.propose(0));
+    by_another->step();
+    by_another->step_wedged();
+    CHECK(by_another->proposal().left == RankSet::of(Rank(4)));
+  }
 }
 
 TEST_CASE("a follower accepts no decree that names a roster which it does not hold") {

@@ -33,7 +33,10 @@ Fleet::Fleet(Plan plan)
       rosters_(plan_, report_),
       ring_files_(plan_, report_, [this](std::uint64_t incarnation) { return history_.process_of(incarnation); }),
       releases_(plan_, report_, [this](std::uint64_t incarnation) { return history_.process_of(incarnation); }),
-      records_(plan_) {
+      records_(plan_),
+      node_logs_(scheduler_, plan_, report_, log_hooks()),
+      log_books_(plan_, history_, report_,
+                 [this](std::uint32_t node, std::uint32_t id) -> const NodeLog& { return node_logs_.log(node, id); }) {
   history_.set_suspects([this](ViewId view, std::uint32_t process) {
     const RowBook* const book = rows_.book(view, process);
     return book == nullptr ? views::RankSet() : Rows::suspected(*book);
@@ -100,7 +103,11 @@ void Fleet::on_event(EventKind kind, std::uint32_t which) {
       if (what == exit_due) return exit_process(process);
       if (what != wake_alone) {
         cause_at_ = scheduler_.now();
-        (what & state_done) != 0 ? process.end_state_work(what & subgroup_mask) : process.resume(what);
+        if ((what & replay_due) != 0) {
+          process.go_on_replaying(what & subgroup_mask);
+        } else {
+          (what & state_done) != 0 ? process.end_state_work(what & subgroup_mask) : process.resume(what);
+        }
       }
       on_news(process.index_);
       break;
@@ -162,15 +169,16 @@ void Fleet::launch(Process& process) {
   const bool forgot = restarted && records_.was_lost(process.node_);
   process.founds_ = !named || !forgot || plan_.founders.size() == plan_.nodes.size();
   if (named) options.memory = &records_.open(process.node_);
+  if (named) options.logs = node_logs_.open(process.index_, process.node_);
   if (named && process.founds_) {
     for (const std::uint32_t founder : plan_.founders) options.founders.emplace_back(founder);
   }
   options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u},
                       releases_.on_start(process.index_, process.node_)};
   options.layout = ring_files_.on_start(process.index_, process.node_);
-  options.policy = plan_.policy;
+  options.multicasting.policy = plan_.policy;
   options.table_bytes = plan_.table_bytes;
-  options.stepper = smc::stepper_of(plan_.policy);
+  options.multicasting.stepper = smc::stepper_of(plan_.policy);
   options.suspect_after = Duration(plan_.suspect_after);
   if (plan_.waits) options.terms.on_loss = views::Mandate::OnLoss::wait;
   if (!plan_.partition_safety) options.terms.rule = views::Mandate::Rule::all_left;
@@ -376,6 +384,10 @@ void Fleet::note_state(Process& process) {
     report_.violate("V5", "node " + std::to_string(process.node_) + " has ended and holds on to a connection");
   }
   if (state == MemberState::left) history_.check_left(process.index_);
+  views::Epoch* const last = process.member_->epoch();
+  if (state == MemberState::left && last != nullptr && !leaving_)
+    rosters_.on_left(process.index_, last->view(), *last->rosters().next(last->change().decree()));
+  if (state == MemberState::left) log_books_.check_left(process.index_, process.loading());
   if (before == MemberState::looking) history_.blame(process.index_);  // others may have taken it in meanwhile
   history_.on_end(process.index_);
   if (state == MemberState::failed) {
@@ -390,6 +402,7 @@ void Fleet::note_state(Process& process) {
 void Fleet::exit_process(Process& process) {
   if (!process.running_) return;
   process.running_ = false;
+  node_logs_.end(process.index_);
   senders_.end(process.index_);
   tables_.end(process.index_);
   rows_.on_end(process.index_);
@@ -404,6 +417,7 @@ void Fleet::crash(Process& process) {
   note_transfers(process);
   process.running_ = false;
   process.crashed_ = true;
+  node_logs_.crash(process.index_);
   records_.on_end(process.node_);
   rows_.on_crash(process.incarnation_);
   if (std::vector<std::uint64_t>& effects = at_crash_[process.node_]; effects.empty()) {
@@ -427,24 +441,6 @@ void Fleet::stop_member(Process& process, const char* why) {
   blame(process.node_);
   process.member_->stop(Error(ErrorKind::member_lost, why));
   report_.hit(Probe::stopped_by_its_application);
-}
-
-std::uint64_t Fleet::effects_of(std::uint32_t node) const {
-  for (const auto& process : processes_) {
-    if (process->node_ == node) return process->effects_;
-  }
-  return 0;
-}
-
-MemberState Fleet::state_of(std::uint32_t node) {
-  const Process* const process = newest(node);
-  return process == nullptr ? MemberState::idle : process->state_;
-}
-
-std::optional<std::string> Fleet::failure_of(std::uint32_t node) {
-  const Process* const process = newest(node);
-  if (process == nullptr || !process->member_->failure()) return std::nullopt;
-  return process->member_->failure()->to_string();
 }
 
 }  // namespace spindrift::sim

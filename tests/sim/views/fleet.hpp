@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "history.hpp"
+#include "log_books.hpp"
+#include "node_logs.hpp"
 #include "objects.hpp"
 #include "plan.hpp"
 #include "process.hpp"
@@ -86,6 +88,8 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] TableUsers& tables() noexcept { return tables_; }
   [[nodiscard]] Rosters& rosters() noexcept { return rosters_; }
   [[nodiscard]] RingFiles& ring_files() noexcept { return ring_files_; }
+  [[nodiscard]] NodeLogs& node_logs() noexcept { return node_logs_; }
+  [[nodiscard]] LogBooks& log_books() noexcept { return log_books_; }
   [[nodiscard]] Releases& releases() noexcept { return releases_; }
   [[nodiscard]] std::vector<const View*> running_views() const;
   [[nodiscard]] Network& network() noexcept { return network_; }
@@ -107,6 +111,8 @@ class Fleet final : public Handler, public NetworkListener {
 
   /// In the number of a timer, beside the subgroup: its thread has saved or loaded a state.
   static constexpr std::uint32_t state_done = 0x40;
+  /// Likewise: a part of what is to be replayed to its application was read.
+  static constexpr std::uint32_t replay_due = 0x80;
 
   // fleet.cpp: processes and their steps
   void start_process(std::uint32_t node);
@@ -125,6 +131,7 @@ class Fleet final : public Handler, public NetworkListener {
   void upcall(Process& process);
   [[nodiscard]] bool alive(std::uint32_t node) const;
   void say(const Process& process, const std::string& what);
+  void say_logs(const Process& process, const View& view);
 
   // fleet_faults.cpp
   [[nodiscard]] bool is_decided(const View& view) const;
@@ -155,6 +162,7 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] bool strangers_rule(std::uint32_t node) const;
   [[nodiscard]] bool left_out_by_the_dead(NodeId node) const;
   [[nodiscard]] bool founds_beside_strangers(const View& view) const;
+  [[nodiscard]] bool speaks_too_little(const Process& process) const;
   void note_failure(const Process& process);
   void check_lag(const Process& process);
   void note_transfers(const Process& process);
@@ -186,6 +194,8 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] bool group_lives();
   [[nodiscard]] bool founders_complete();
   [[nodiscard]] bool memory_suffices();
+  [[nodiscard]] bool logs_suffice(const View& last);
+  [[nodiscard]] NodeLogs::Hooks log_hooks();
   [[nodiscard]] bool looks(std::uint32_t node);
   void freeze_minority();
   [[nodiscard]] std::optional<std::string> wrong_gate();
@@ -211,6 +221,8 @@ class Fleet final : public Handler, public NetworkListener {
   RingFiles ring_files_;
   Releases releases_;
   Records records_;
+  NodeLogs node_logs_;
+  LogBooks log_books_;
   std::vector<std::unique_ptr<Process>> processes_;
   Tamper tamper_;
   ViewTamper view_tamper_;

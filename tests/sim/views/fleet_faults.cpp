@@ -104,7 +104,9 @@ void Fleet::act(const Action& action) {
     case Action::Kind::forget:
       if (runs || records_.record(action.node) == nullptr) return;
       report_.hit(Probe::record_lost);
-      return records_.lose(action.node);
+      records_.lose(action.node);
+      if (records_.record(action.node) == nullptr) node_logs_.lose(action.node);
+      return;
     case Action::Kind::move:
     case Action::Kind::add:
     case Action::Kind::remove:
@@ -247,6 +249,7 @@ void Fleet::note_view(Process& process, const views::NewView& news) {
     std::string members;
     for (const NodeId node : news.view.members) members += " " + std::to_string(node.value());
     say(process, "installs view " + std::to_string(news.view.id.value()) + ":" + members);
+    say_logs(process, news.view);
   }
   if (news.failed.size() >= 2) report_.hit(Probe::two_failures_in_one_change);
   if (!news.failed.empty() && !news.joined.empty() && news.view.id.value() > 0 && process.newest_epoch_) {
@@ -391,6 +394,16 @@ bool Fleet::left_out_by_the_dead(NodeId node) const {
   });
 }
 
+// A member whose view is of a version that it does not speak may have died before its application heard of that view.
+bool Fleet::speaks_too_little(const Process& process) const {
+  if (releases_.unspoken(process.index_, history_.newest_view())) return true;
+  return std::ranges::any_of(processes_, [&](const auto& each) {
+    const views::Epoch* const epoch = each->member_->epoch();
+    return each->crashed_ && epoch != nullptr && history_.view_of(each->index_) != epoch->id() &&
+           releases_.unspoken(process.index_, &epoch->view());
+  });
+}
+
 void Fleet::note_failure(const Process& process) {
   check_cost_of_links();
   const Error& error = *process.member_->failure();
@@ -405,7 +418,7 @@ void Fleet::note_failure(const Process& process) {
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
   if (error.message().ends_with("it is drained")) report_.hit(Probe::refused_when_drained);
   // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger, whoever else is one.
-  if (releases_.unspoken(process.index_, history_.newest_view())) return report_.hit(Probe::refused_for_its_version);
+  if (speaks_too_little(process)) return report_.hit(Probe::refused_for_its_version);
   const bool stranger = rosters_.unlisted(process.index_) || left_out_by_the_dead(NodeId(process.node_)) ||
                         strangers_rule(process.node_);
   if (!history_.was_in_a_view(process.index_) && !stranger) {

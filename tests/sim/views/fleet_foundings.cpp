@@ -1,4 +1,4 @@
-// Whether those that are there, and look for a group, have to found one.
+// Whether those that are there, and look for a group, have to found one; and what nodes keep for that.
 #include <algorithm>
 
 #include "fleet.hpp"
@@ -35,7 +35,51 @@ bool Fleet::memory_suffices() {
     if (!rank || !looks(node) || record == nullptr || moved) continue;
     here += record->since <= last->incarnations[rank->value()] && last->roster.admits(NodeId(node)) ? 1 : 0;
   }
-  return all && known && 2 * here > last->members.size();
+  return all && known && 2 * here > last->members.size() && logs_suffice(*last);
+}
+
+// One of those that have a log, and were in the view, is here, unless none was.
+bool Fleet::logs_suffice(const View& last) {
+  return std::ranges::all_of(last.subgroups, [&](const SubgroupView& subgroup) {
+    const auto was_there = [&](const LogHolder& holder) {
+      const views::ViewRecord* const record = records_.record(holder.node.value());
+      const bool lost = looks(holder.node.value()) && record != nullptr && record->logs_since() > holder.incarnation;
+      return last.rank_of(holder.node).has_value() && !lost;
+    };
+    const auto is_here = [&](const LogHolder& holder) {
+      const views::ViewRecord* const record = records_.record(holder.node.value());
+      const auto rank = last.rank_of(holder.node);
+      return rank && looks(holder.node.value()) && record != nullptr &&
+             views::is_kept(holder, holder.node, record->logs_since()) && record->since <= last.incarnations[rank->value()];
+    };
+    return std::ranges::none_of(subgroup.log_holders, was_there) || std::ranges::any_of(subgroup.log_holders, is_here);
+  });
+}
+
+void Fleet::say_logs(const Process& process, const View& view) {
+  for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+    if (!plan_.subgroups[s].logged) continue;
+    const SubgroupView& subgroup = subgroup_at(view, s);
+    const NodeLog& log = node_logs_.log(process.node_, s);
+    std::string text = "  log of " + subgroup.name + ": " + std::to_string(log.durable) + " of " +
+                       std::to_string(log.entries.size()) + " durable, members";
+    for (const NodeId node : subgroup.members) text += " " + std::to_string(node.value());
+    text += ", holders";
+    for (const LogHolder& each : subgroup.log_holders) text += " " + std::to_string(each.node.value());
+    if (process.member_->deliveries().loading(SubgroupId(s))) text += ", loading";
+    say(process, text + (subgroup.inadequate.empty() ? "" : ", " + subgroup.inadequate));
+  }
+}
+
+NodeLogs::Hooks Fleet::log_hooks() {
+  return {[this](std::uint32_t process) {
+            cause_at_ = scheduler_.now();
+            on_news(process);
+          },
+          [this](std::uint32_t process) { on_action(process); },
+          [this](std::uint32_t process, std::uint32_t subgroup, std::uint64_t version, const LogEntry& entry) {
+            log_books_.on_append(process, subgroup, version, entry);
+          }};
 }
 
 bool Fleet::founders_complete() {

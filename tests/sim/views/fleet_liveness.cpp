@@ -12,6 +12,7 @@ void Fleet::heal_everything() {
   calm_ = true;
   cause_at_ = scheduler_.now();
   network_.calm();
+  node_logs_.calm();
   senders_.hurry();
   tables_.hurry();
   for (std::uint32_t a = 0; a < plan_.nodes.size(); ++a) {
@@ -218,7 +219,11 @@ Ticks Fleet::news_of_loss_takes() const {
 void Fleet::judge() {
   heal_everything();
   const auto settle = [&](const char* when) {
-    if (run_while_not([&] { return !unsettled(); }, patience()) || report_.failed() || plan_.storm) return;
+    const auto settled = [&] { return !unsettled(); };
+    if (run_while_not(settled, patience()) || report_.failed() || plan_.storm) return;
+    // One that waits looks seldom: what it revived just now has the same time once more.
+    const bool revived = plan_.waits && cause_at_ > scheduler_.now() - patience() / 2;
+    if (revived && (run_while_not(settled, patience()) || report_.failed())) return;
     if (plan_.suspect_after == 0 && !group_lives()) return;
     const Unsettled found = *unsettled();
     report_.violate(found.invariant, found.what + ", long " + when);
@@ -237,12 +242,14 @@ void Fleet::judge() {
     const std::vector<std::uint32_t> members = core();
     if (unsettled()) return false;
     return std::none_of(members.begin(), members.end(), [&](std::uint32_t process) { return senders_.busy(process); }) &&
-           history_.complete(members) && !objects_.left_open(members) && !wrong_gate() && !tables_.unfinished(members);
+           history_.complete(members) && !objects_.left_open(members) && !wrong_gate() && !tables_.unfinished(members) &&
+           !log_books_.incomplete(members);
   };
   const bool done = run_while_not(quiet, patience() + 2'000'000'000);
   if (report_.failed() || plan_.storm) return;
   history_.check_complete(core());
   if (const auto open = objects_.left_open(core())) report_.violate("M12", *open);
+  if (const auto open = log_books_.incomplete(core())) report_.violate(open->invariant, open->what);
   if (const auto wrong = wrong_gate()) report_.violate("L2", *wrong);
   if (const auto wrong = tables_.unfinished(core())) report_.violate(wrong->invariant, wrong->what);
   if (!done && !report_.failed()) report_.violate("L2", "a thread still waits for space");
@@ -390,6 +397,24 @@ std::uint64_t Fleet::window(std::uint32_t node, std::uint32_t subgroup) {
   const Process* const process = newest(node);
   if (process == nullptr || process->member_->epoch() == nullptr) return 0;
   return subgroup_at(process->member_->epoch()->view(), subgroup).profile.window_messages;
+}
+
+std::uint64_t Fleet::effects_of(std::uint32_t node) const {
+  for (const auto& process : processes_) {
+    if (process->node_ == node) return process->effects_;
+  }
+  return 0;
+}
+
+MemberState Fleet::state_of(std::uint32_t node) {
+  const Process* const process = newest(node);
+  return process == nullptr ? MemberState::idle : process->state_;
+}
+
+std::optional<std::string> Fleet::failure_of(std::uint32_t node) {
+  const Process* const process = newest(node);
+  if (process == nullptr || !process->member_->failure()) return std::nullopt;
+  return process->member_->failure()->to_string();
 }
 
 }  // namespace spindrift::sim

@@ -99,10 +99,16 @@ void Fleet::revive(Process& process) {
 }
 
 // The one limit of revivals: those that were given up are a majority of what they remember. Started anew before they have
-// met who was revived they found a group of their own, which ends when the two meet (docs/protocol.md).
+// met who was revived they found a group of their own, which ends when the two meet (docs/protocol.md). Or the revived one
+// died before it was in its view, and founds behind that beside theirs.
 bool Fleet::founds_beside_the_revived(const View& view) const {
   const View* const newest = history_.newest_view();
-  return newest != nullptr && views::era_of(newest->id) > views::era_of(view.id);
+  if (newest == nullptr) return false;
+  if (views::era_of(newest->id) > views::era_of(view.id)) return true;
+  const bool lives = std::ranges::any_of(processes_, [&](const auto& each) {
+    return each->running_ && history_.view_of(each->index_) == newest->id;
+  });
+  return lives && views::era_of(view.id) > views::era_of(newest->id) && !is_decided(view);
 }
 
 // Nodes that are started anew out of sight could found a group beside what is revived.

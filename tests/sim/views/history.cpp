@@ -84,6 +84,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     here.there = true;
     check_senders(index, s, view);
     here.member = subgroup_at(view, s).member_position(NodeId(process.node)).has_value();
+    if (plan_.subgroups[s].logged) continue;  // it has no state, and its order is its log's
     if (here.lags > 0) --here.lags;
     ++here.resets;
     check_untouched(index, s, view, loading[s]);
@@ -297,6 +298,7 @@ void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Del
     deliver_unordered(index, here, id, counter);
     return check_sending_view(index, here, stream, counter);
   }
+  if (plan_.subgroups[subgroup].logged) return;
   if (!here.log && !locate(index, subgroup, here, check_of(head.incarnation, head.name, 0))) return;
 
   // M4: the order within a view is that of the sequence numbers; a lower one belongs to a later view.

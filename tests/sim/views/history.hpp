@@ -136,6 +136,12 @@ class History {
   [[nodiscard]] const View* newest_view() const { return views_.empty() ? nullptr : &views_.rbegin()->second; }
   /// It was in the view before that one.
   [[nodiscard]] bool was_there_before(std::uint32_t process, const View& view) const;
+  [[nodiscard]] std::optional<ViewId> first_view_of(std::uint32_t process) const { return processes_[process].first_view; }
+  [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const { return processes_[process].node; }
+  /// Messages that the process was told it had dropped.
+  [[nodiscard]] std::uint64_t dropped(std::uint32_t process, std::uint32_t subgroup) const {
+    return processes_[process].participants[subgroup].dropped;
+  }
   [[nodiscard]] bool was_in_a_view(std::uint32_t process) const { return processes_[process].listed; }
   [[nodiscard]] std::optional<std::uint32_t> process_of(std::uint64_t incarnation) const;
   [[nodiscard]] std::uint64_t deliveries() const noexcept { return deliveries_; }
@@ -204,6 +210,7 @@ class History {
   void note_last_view(std::uint32_t process);
   void check_loss(std::uint32_t process, std::uint32_t subgroup, const views::NewView& news);
   void check_leavers(Log& log, ViewId next);
+  [[nodiscard]] bool is_overtaken(ViewId id) const;
   [[nodiscard]] std::size_t starts_of(NodeId node) const;
   void check_linked(std::uint32_t newcomer, const View& before, const View& after);
   void check_founders_linked(const View& first);

@@ -105,8 +105,8 @@ std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>&
   for (const Stream& stream : streams_) {
     if (!in_core(stream.process)) continue;
     Participant& sender = participant(stream.process, stream.subgroup);
-    if (!sender.member) continue;  // an inadequate subgroup: its messages wait
-    if (stream.committed != stream.issued) return "a message is being written";
+    if (sender.member && stream.committed != stream.issued) return "a message is being written";
+    if (!sender.member || plan_.subgroups[stream.subgroup].logged) continue;  // an inadequate subgroup: its messages wait
     if (plan_.subgroups[stream.subgroup].mode == DeliveryMode::unordered && sender.reloaded) continue;
     if (std::max(stream.delivered + sender.dropped, stream.forgiven) < stream.committed) {
       return "node " + std::to_string(processes_[stream.process].node) + " sent " + std::to_string(stream.committed) +
@@ -117,7 +117,7 @@ std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>&
   for (const std::uint32_t process : core) {
     for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
       Participant& here = participant(process, s);
-      if (!here.member || plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
+      if (!here.member || plan_.subgroups[s].mode == DeliveryMode::unordered || plan_.subgroups[s].logged) continue;
       const std::vector<std::uint32_t>& logs = logs_of_[s];
       if (!here.log && (logs_[logs.back()].keys.empty() || plan_.subgroups[s].state_bytes == 0)) continue;
       if (!here.log)
@@ -136,7 +136,7 @@ std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>&
 void History::check_left(std::uint32_t process) {
   note_last_view(process);
   for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
-    if (plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
+    if (plan_.subgroups[s].mode == DeliveryMode::unordered || plan_.subgroups[s].logged) continue;
     // A member without the state has handed nothing over itself, and the others may keep what it sent until they are ready.
     if (!participant(process, s).log) continue;
     std::uint64_t owed = 0;

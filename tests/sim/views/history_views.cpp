@@ -100,7 +100,7 @@ void History::check_view(std::uint32_t index, const View& view) {
     const bool new_here = !old || before->incarnations[old->value()] != view.incarnations[i];
     const std::optional<ViewId> present = processes_[*other].view;
     // A slow founder may go into its view when a majority of that has remembered it, and founded another.
-    const bool overtaken = is_first(view.id) && present > view.id;
+    const bool overtaken = (is_first(view.id) && present > view.id) || (present && is_overtaken(*present));
     if (present && !processes_[*other].ended && new_here && !overtaken) {  // what a dead one said may come late
       violate("J4", index, "a process that was out came back in " + name_of(view));
     }
@@ -113,6 +113,16 @@ void History::check_view(std::uint32_t index, const View& view) {
                     before->roster == view.roster;
   idle_changes_ = idle ? idle_changes_ + 1 : 0;
   if (idle_changes_ == idle_changes_max) violate("V6", index, "views change and change nothing, up to " + name_of(view));
+}
+
+// Most of those that one founded with have founded another view since, of which it has not heard; nor they of its own.
+bool History::is_overtaken(ViewId id) const {
+  if (!is_first(id) || behind(id) != nullptr) return false;
+  const auto elsewhere = std::ranges::count_if(views_.at(id).incarnations, [&](std::uint64_t incarnation) {
+    const auto process = process_of(incarnation);
+    return process && processes_[*process].view > id;
+  });
+  return 2 * static_cast<std::size_t>(elsewhere) > views_.at(id).members.size();
 }
 
 std::size_t History::starts_of(NodeId node) const {

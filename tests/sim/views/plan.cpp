@@ -407,35 +407,10 @@ Plan Plan::of(std::uint64_t seed) {
   draw_ring_files(seed, plan);
   draw_releases(seed, plan);
   draw_revivals(seed, plan);
+  draw_logs(seed, plan);
   allow_looks(plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
-}
-
-LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups) {
-  return [subgroups](const std::vector<NodeId>& members, const View*) {
-    std::vector<SubgroupView> views;
-    for (const SubgroupPlan& plan : subgroups) {
-      if (plan.added) break;
-      SubgroupView& view = views.emplace_back();
-      view.name = plan.name;
-      view.mode = plan.mode;
-      view.profile = plan.profile;
-      for (const NodeId node : members) {
-        if ((plan.members >> node.value() & 1) != 0) view.members.push_back(node);
-      }
-      if (view.members.size() < std::max(plan.minimum, 1u)) {
-        view.members.clear();
-        view.inadequate = "too few members";
-        continue;
-      }
-      for (const NodeId node : view.members) {
-        if ((plan.senders >> node.value() & 1) != 0) view.senders.push_back(node);
-      }
-      if (view.senders.empty()) view.senders = view.members;
-    }
-    return views;
-  };
 }
 
 }  // namespace spindrift::sim

@@ -26,6 +26,9 @@ struct SubgroupPlan {
   std::uint64_t senders = ~std::uint64_t{0};  ///< likewise; if none is there, all members send
   std::uint32_t minimum = 1;                  ///< with fewer members the subgroup is inadequate
   std::uint64_t state_bytes = 0;              ///< of the application's state; 0: it has none
+  bool logged = false;                        ///< ordered, and in the journals of its members
+  std::uint32_t most = 0;  ///< members, those first that were some before; 0: as many as there are
+  bool moves = false;      ///< the lowest nodes are first instead: who comes may move another one out
   bool added = false;  ///< no subgroup of the layout, but the next place for those that are created: all of these are alike
                        ///< but for their members, and have no state
 };
@@ -50,6 +53,17 @@ struct NodePlan {
   bool listed = true;              ///< in the roster with which the group begins
   std::uint64_t names = ~std::uint64_t{0};  ///< a bit per node: of those that are listed, the ones that its file names
   Ticks lingers_ns_max = 1;        ///< from the end of its member to the end of the process
+};
+
+/// The disk of a node, for the logs of its logged subgroups.
+struct DiskPlan {
+  std::uint64_t room = ~std::uint64_t{0};  ///< so many messages wait for it before deliveries do
+  Ticks write_ns_max = 1;
+  std::uint64_t slow_in_1000 = 0;  ///< writes that take as long as the next says
+  Ticks slow_ns_max = 1;
+  std::uint64_t failures_in_10000 = 0;  ///< writes after which nothing becomes durable any more
+  Ticks read_ns_max = 0;                ///< reading for another node takes up to so long; 0: no time
+  Ticks replay_ns_max = 0;              ///< likewise each part of what is read for its application
 };
 
 struct SenderPlan {
@@ -138,6 +152,7 @@ struct Plan {
   std::vector<std::uint32_t> founders;  ///< in rank order; where they are named
   views::FoundedBy founded_by = views::FoundedBy::named;
   std::vector<SubgroupPlan> subgroups;
+  std::vector<DiskPlan> disks;  ///< by node
   std::vector<SenderPlan> senders;
   std::vector<TablePlan> tables;
   std::uint64_t table_bytes = 0;  ///< of a row, for these
@@ -188,6 +203,8 @@ void draw_added(std::uint64_t seed, Plan& plan);
 void draw_ring_files(std::uint64_t seed, Plan& plan);
 /// Other releases, in some plans, and nodes that are restarted with them.
 void draw_releases(std::uint64_t seed, Plan& plan);
+/// Subgroups that are logged, in some plans, most of which stop as a whole again and again.
+void draw_logs(std::uint64_t seed, Plan& plan);
 /// Members that wait for a revival, in some plans.
 void draw_revivals(std::uint64_t seed, Plan& plan);
 /// Members that end when their application takes nothing for too long, in place of ones whose application fails.

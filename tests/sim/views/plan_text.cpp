@@ -91,7 +91,9 @@ std::string Plan::describe() const {
             std::to_string(subgroup.profile.ring_bytes) + ", window " + std::to_string(subgroup.profile.window_messages) +
             ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", state " +
             std::to_string(subgroup.state_bytes) + ", minimum " + std::to_string(subgroup.minimum) +
-            (subgroup.profile.split_rows ? ", ring split off" : "") + (subgroup.added ? ", created" : "") + ", members";
+            (subgroup.profile.split_rows ? ", ring split off" : "") + (subgroup.added ? ", created" : "") +
+            (subgroup.logged ? ", logged" : "") + (subgroup.most > 0 ? ", most " + std::to_string(subgroup.most) : "") +
+            (subgroup.moves ? ", moves" : "") + ", members";
     for (std::size_t i = 0; i < nodes.size(); ++i) text += (subgroup.members >> i & 1) != 0 ? " " + std::to_string(i) : "";
   }
   for (const TablePlan& table : tables) {
@@ -100,6 +102,14 @@ std::string Plan::describe() const {
             std::to_string(table.rounds) + ", late " + std::to_string(table.late_ns_max) + ", think " +
             std::to_string(table.think_ns_max) + ", nodes";
     for (std::size_t i = 0; i < nodes.size(); ++i) text += (table.nodes >> i & 1) != 0 ? " " + std::to_string(i) : "";
+  }
+  for (std::size_t i = 0; i < disks.size(); ++i) {
+    const DiskPlan& disk = disks[i];
+    text += "\n  disk of node " + std::to_string(i) + ": " +
+            (disk.room < 1000 ? "room " + std::to_string(disk.room) : "much room") +
+            ", writes " + std::to_string(disk.write_ns_max) + ", slow " + std::to_string(disk.slow_in_1000) + "/1000 of " +
+            std::to_string(disk.slow_ns_max) + ", fails " + std::to_string(disk.failures_in_10000) + "/10000, reads " +
+            std::to_string(disk.read_ns_max) + ", replays " + std::to_string(disk.replay_ns_max);
   }
   text += "\n  " + std::to_string(senders.size()) + " senders";
   for (const Action& action : actions) text += "\n  " + to_string(action);

@@ -66,6 +66,7 @@ Process::Process(Fleet& fleet, std::uint32_t index, std::uint32_t node, std::uin
       accepting_(fleet.plan_.subgroups.size(), true),
       at_work_(fleet.plan_.subgroups.size()),
       state_works_(fleet.plan_.subgroups.size()),
+      replays_to_(fleet.plan_.subgroups.size()),
       saves_(fleet.plan_.subgroups.size()) {}
 
 void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
@@ -97,14 +98,17 @@ void Process::take(std::uint32_t subgroup, std::span<const Delivery> batch) {
   fleet_.tampered_.assign(batch.begin(), batch.end());
   if (fleet_.tamper_) fleet_.tamper_(fleet_, index_, id.value(), fleet_.tampered_);
   const bool ordered = fleet_.plan_.subgroups[id.value()].mode == DeliveryMode::ordered;
+  const bool logged = fleet_.plan_.subgroups[subgroup].logged;
   for (const Delivery& delivery : fleet_.tampered_) {
     fleet_.history_.check_place(index_, id.value(), delivery);
     fleet_.history_.on_delivery(index_, id.value(), delivery);
+    if (logged) fleet_.log_books_.on_given(index_, subgroup, delivery.version, delivery.payload);
     if (fleet_.report_.failed()) return;
-    fleet_.objects_.on_delivery(index_, id.value(), delivery);
+    if (!logged) fleet_.objects_.on_delivery(index_, id.value(), delivery);
   }
   // While the view is active, and the application never kept anybody waiting, deliveries are this view's and stable.
-  if (ordered && member_->state() == views::MemberState::active && plan.refusals_in_1000 == 0 && member_->epoch()->begun() &&
+  const bool judged = ordered && !logged && plan.refusals_in_1000 == 0;
+  if (judged && member_->state() == views::MemberState::active && member_->epoch()->begun() &&
       !fleet_.history_.lags(index_, id.value())) {
     fleet_.rows_.on_delivered(*fleet_.history_.view(member_->epoch()->id()), index_, id.value(),
                               batch.back().sequence.value());
@@ -148,6 +152,52 @@ void Process::resume(std::uint32_t subgroup) {
   if (!stops) take(subgroup, batch);
 }
 
+std::vector<bool> Process::loading() const {
+  std::vector<bool> loading;
+  for (std::uint32_t s = 0; s < accepting_.size(); ++s) loading.push_back(member_->deliveries().loading(SubgroupId(s)));
+  return loading;
+}
+
+bool Process::state_at_work(SubgroupId id) const {
+  const std::uint32_t s = id.value();
+  return state_works_[s].left > 0 || replays_to_[s] > fleet_.log_books_.given(index_, s);
+}
+
+// In its first view that is told before the view is, and goes on behind that.
+void Process::replay(SubgroupId id, std::uint64_t to) {
+  fleet_.upcall(*this);
+  const std::uint32_t s = id.value();
+  replays_to_[s] = std::max(replays_to_[s], to);
+  if (fleet_.history_.view_of(index_) == member_->epoch()->id()) go_on_replaying(s);
+}
+
+void Process::await_replay(std::uint32_t subgroup, Ticks most) {
+  const auto until = static_cast<Ticks>(fleet_.schedule_.below(static_cast<std::uint64_t>(fleet_.calm_ ? 1000 : most)));
+  fleet_.scheduler_.at(fleet_.now() + until, fleet_, EventKind::timer, index_ << 8U | Fleet::replay_due | subgroup);
+}
+
+void Process::go_on_replaying(std::uint32_t subgroup) {
+  const bool stops = member_->state() == views::MemberState::failed || member_->state() == views::MemberState::left;
+  const std::uint64_t given = fleet_.log_books_.given(index_, subgroup);
+  if (!running_ || stops || given >= replays_to_[subgroup]) return;
+  if (!accepting_[subgroup] || busy(SubgroupId(subgroup))) return await_replay(subgroup, 10'000);
+  const Ticks most = fleet_.plan_.disks[node_].replay_ns_max;
+  std::uint64_t count = replays_to_[subgroup] - given;
+  if (most > 0) count = fleet_.schedule_.between(1, count);
+  const LogEntries& log = fleet_.node_logs_.log(node_, subgroup).entries;
+  for (std::uint64_t version = given; version < given + count && !fleet_.report_.failed(); ++version)
+    fleet_.log_books_.on_given(index_, subgroup, version, log[version]->payload);
+  fleet_.report_.hit(Probe::log_replayed);
+  if (most == 0) return;
+  fleet_.report_.hit(Probe::log_replay_took_long);
+  if (given + count < replays_to_[subgroup]) await_replay(subgroup, most);
+}
+
+void Process::on_durable(SubgroupId id, std::uint64_t version) {
+  fleet_.upcall(*this);
+  fleet_.log_books_.on_durable(index_, id.value(), version);
+}
+
 void Process::work_on_state(std::uint32_t subgroup, std::shared_ptr<bool> done) {
   const Ticks most = fleet_.calm_ ? std::min<Ticks>(fleet_.plan_.nodes[node_].state_ns_max, 1000)
                                   : fleet_.plan_.nodes[node_].state_ns_max;
@@ -189,13 +239,13 @@ void Process::on_view(const views::NewView& news) {
   if (fleet_.view_tamper_) fleet_.view_tamper_(fleet_, index_, view);
   if (fleet_.founds_beside_strangers(view) || fleet_.founds_beside_the_revived(view))
     return fleet_.report_.end_unjudged();
-  std::vector<bool> loading;
-  for (std::uint32_t s = 0; s < accepting_.size(); ++s) loading.push_back(member_->deliveries().loading(SubgroupId(s)));
+  const std::vector<bool> loading = this->loading();
   const std::uint32_t generation = fleet_.history_.generation();
   const View* const before = fleet_.history_.right_before(view.id);
   const bool first = fleet_.history_.view(view.id) == nullptr;
   fleet_.history_.on_view(index_, {view, news.joined, news.left, news.failed, news.state_lost}, loading);
   if (fleet_.history_.generation() != generation) fleet_.rows_.forget();
+  if (!fleet_.report_.failed()) fleet_.log_books_.on_view(index_, view, loading);
   fleet_.rosters_.on_view(index_, view, before);
   fleet_.blame_misplaced(view);
   const bool decided = before != nullptr && !fleet_.history_.is_first(view.id);
@@ -211,12 +261,15 @@ void Process::on_view(const views::NewView& news) {
   }
   if (members.size() == news.view.members.size())
     fleet_.tables_.on_view(index_, news.view, std::move(members), member_->epoch()->table());
+  for (std::uint32_t s = 0; s < accepting_.size(); ++s) {
+    if (*fleet_.history_.first_view_of(index_) == view.id && state_at_work(SubgroupId(s))) go_on_replaying(s);
+  }
 }
 
 // No point at which the process dies: what it has told is as in the upcall before.
 void Process::on_boundary(SubgroupId id, const ObjectBoundary& boundary) {
   if (busy(id)) fleet_.report_.violate("M11", "a view begins before the deliveries of the one before are handled");
-  fleet_.objects_.on_boundary(index_, id.value(), boundary);
+  if (!fleet_.plan_.subgroups[id.value()].logged) fleet_.objects_.on_boundary(index_, id.value(), boundary);
 }
 
 void Process::on_dropped(SubgroupId id, std::uint64_t messages) {

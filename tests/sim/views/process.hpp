@@ -31,12 +31,14 @@ class Process final : public views::Upcalls {
   void on_space(SubgroupId subgroup) override;
   [[nodiscard]] bool accepts(SubgroupId subgroup) const override;
   [[nodiscard]] bool busy(SubgroupId subgroup) const override { return !at_work_[subgroup.value()].empty(); }
-  [[nodiscard]] bool state_at_work(SubgroupId subgroup) const override { return state_works_[subgroup.value()].left > 0; }
+  [[nodiscard]] bool state_at_work(SubgroupId subgroup) const override;
   void on_view(const views::NewView& news) override;
   void on_boundary(SubgroupId subgroup, const ObjectBoundary& boundary) override;
   void on_dropped(SubgroupId subgroup, std::uint64_t messages) override;
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId subgroup) override;
   [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId subgroup) override;
+  void replay(SubgroupId subgroup, std::uint64_t to) override;
+  void on_durable(SubgroupId subgroup, std::uint64_t version) override;
   void on_private(NodeId, std::span<const std::byte>) override {}
 
  private:
@@ -67,6 +69,10 @@ class Process final : public views::Upcalls {
   void end_state_work(std::uint32_t subgroup);
   /// A handler's thread is done, or the application is ready again.
   void resume(std::uint32_t subgroup);
+  /// Gives a part of what is to be replayed, or all of it.
+  void go_on_replaying(std::uint32_t subgroup);
+  void await_replay(std::uint32_t subgroup, Ticks most);
+  [[nodiscard]] std::vector<bool> loading() const;
   void comes_late();
   /// The application takes no messages for so long.
   void refuse(Ticks ticks);
@@ -84,6 +90,7 @@ class Process final : public views::Upcalls {
   std::vector<bool> accepting_;             // by subgroup
   std::vector<std::vector<Work>> at_work_;  // by subgroup
   std::vector<StateWorks> state_works_;     // by subgroup
+  std::vector<std::uint64_t> replays_to_;   // by subgroup: the version up to which its application is to have the log
   std::vector<std::vector<std::shared_ptr<bool>>> saves_;  // by subgroup, those that are not over
   views::MemberState state_ = views::MemberState::idle;
   bool was_active_ = false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <spindrift/views/roster_wishes.hpp>
+
 namespace spindrift::sim {
 
 std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept {
@@ -140,6 +142,23 @@ void Rosters::on_view(std::uint32_t process, const View& view, const View* befor
     return in_effect(view.roster, wish) || !check(view.roster, wish, view);
   };
   if (const auto own = wishes_.find(process); own != wishes_.end()) std::erase_if(own->second, over);
+}
+
+// V18: who removes itself goes with the roster that has it removed, unless somebody else has it go.
+void Rosters::on_left(std::uint32_t process, const View& view, const Roster& with) {
+  const NodeId node = starts_.at(process).node;
+  const auto has_it_go = [node](const Action& action) {
+    const auto change = change_of(action.kind);
+    const bool strikes = change == RosterChange::Kind::remove || change == RosterChange::Kind::drain;
+    const bool by_itself = NodeId(action.node) == node;
+    return by_itself ? action.kind == Action::Kind::leave : strikes && NodeId(action.other) == node;
+  };
+  const auto own = wishes_.find(process);
+  if (own == wishes_.end() || std::ranges::any_of(plan_.actions, has_it_go)) return;
+  for (const RosterChange& wish : own->second) {
+    if (!views::takes_out(wish, node) || in_effect(with, wish) || !check(with, wish, view)) continue;
+    report_.violate("V18", "process " + std::to_string(process) + " left without the roster for which it had asked");
+  }
 }
 
 bool Rosters::finds(std::uint32_t process, const View& view,

@@ -44,6 +44,9 @@ class Rosters {
   /// V16, V17, V20, V22: the roster of a view that a process begins. `before`: of the view before, if that is known.
   void on_view(std::uint32_t process, const View& view, const View* before);
 
+  /// V18: a process leaves this view in order, with that roster for the next one.
+  void on_left(std::uint32_t process, const View& view, const Roster& with);
+
   /// Whether a group may have turned that process away: at some time since its start the roster did not admit its node.
   [[nodiscard]] bool unlisted(std::uint32_t process) const {
     return starts_.contains(process) && starts_.at(process).unlisted;

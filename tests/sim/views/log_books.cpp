@@ -1,0 +1,262 @@
+// The one log of a subgroup, from append to append and from founding to founding.
+#include "log_books.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace spindrift::sim {
+namespace {
+
+MessageHead head_of(std::span<const std::byte> payload) {
+  MessageHead head;
+  if (payload.size() >= sizeof head) std::memcpy(&head, payload.data(), sizeof head);
+  return head;
+}
+
+/// The version from which on the two are not the same, or one ends.
+std::uint64_t common(const LogEntries& a, const LogEntries& b) {
+  std::uint64_t version = 0;
+  while (version < a.size() && version < b.size() && (a[version] == b[version] || same_message(*a[version], *b[version])))
+    ++version;
+  return version;
+}
+
+}  // namespace
+
+void LogBooks::violate(const char* invariant, std::uint32_t process, std::uint32_t subgroup, const std::string& what) const {
+  report_.violate(invariant, "node " + std::to_string(history_.node_of(process)) + " (process " + std::to_string(process) +
+                                 "), log of subgroup " + std::to_string(subgroup) + ": " + what);
+}
+
+// It is in a view behind which others have founded another: what it appends is dropped, unless those have it.
+bool LogBooks::is_past(std::uint32_t process, const Book& book) const {
+  const auto view = history_.view_of(process);
+  return view && book.first && *view < *book.first;
+}
+
+// D1, D3: the same message at the same version, behind the same ones.
+void LogBooks::on_append(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version, const LogEntry& entry) {
+  Book& book = books_[subgroup];
+  if (is_past(process, book)) return;
+  if (version > book.log.size())
+    return violate("D1", process, subgroup,
+                   "goes on at " + std::to_string(version) + " of " + std::to_string(book.log.size()));
+  if (version == book.log.size()) extend(process, subgroup, entry);
+  if (report_.failed()) return;
+  if (!same_message(*book.log[version], entry))
+    return violate("D1", process, subgroup, "has another message at " + std::to_string(version) + " than others");
+  if (book.log[version]->link != entry.link)
+    violate("D3", process, subgroup, "has a link at " + std::to_string(version) + " that is not that of its messages");
+}
+
+// M2, M3: each message once, and in the order in which its thread sent it.
+void LogBooks::extend(std::uint32_t process, std::uint32_t subgroup, const LogEntry& entry) {
+  Book& book = books_[subgroup];
+  const MessageHead head = head_of(entry.payload);
+  const std::uint32_t stream = head.stream();
+  if (stream >= history_.streams().size()) return violate("M1", process, subgroup, "has a message that nobody sent");
+  std::uint64_t& next = book.next[stream];
+  std::uint64_t& skipped = book.skipped[stream];
+  if (head.counter() < next) return violate("M2", process, subgroup, "has a message twice, or late");
+  skipped += head.counter() - next;
+  const std::uint32_t sender = history_.streams()[stream].process;
+  if (skipped > history_.dropped(sender, subgroup)) {
+    violate("M3", process, subgroup, "has message " + std::to_string(head.counter()) + " of a thread of node " +
+                                         std::to_string(history_.node_of(sender)) + " behind " + std::to_string(next) +
+                                         " others of it");
+  }
+  next = head.counter() + 1;
+  const Digest before = book.log.empty() ? Digest() : book.log.back()->link;
+  LogEntry own = entry;
+  own.link = link_behind(before, entry);
+  book.log.push_back(std::make_shared<const LogEntry>(std::move(own)));
+}
+
+void LogBooks::on_view(std::uint32_t process, const View& view, const std::vector<bool>& loading) {
+  if (generation_ != history_.generation()) {
+    generation_ = history_.generation();
+    for (Book& book : books_) book = {};
+  }
+  for (std::uint32_t s = 0; s < books_.size(); ++s) {
+    if (!plan_.subgroups[s].logged) continue;
+    Book& book = books_[s];
+    const bool founded = history_.is_first(view.id);
+    const SubgroupView& subgroup = subgroup_at(view, s);
+    if (founded && (!book.first || *book.first < view.id)) {
+      book.first = view.id;
+      note_founders(s, view);
+      if (!book.have.empty() || subgroup.log_holders.empty()) begin(process, s);
+    }
+    const bool loaded = subgroup.member_position(NodeId(history_.node_of(process))) && !loading[s];
+    if (loaded && history_.first_view_of(process) == view.id && !is_past(process, book)) check_beginning(process, s);
+  }
+}
+
+// D2: a holder among the founders has the log for all; they wait for one that was in the view before.
+void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
+  Book& book = books_[subgroup];
+  book.have.clear();
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < view.members.size(); ++i) {
+    const std::vector<LogHolder>& holders = subgroup_at(view, subgroup).log_holders;
+    // The process that a holder's node has now: an older one of that node may have had what its disk has lost since.
+    if (std::ranges::find(holders, LogHolder{view.members[i], view.incarnations[i]}) == holders.end()) continue;
+    const std::uint64_t has = log_of_(view.members[i].value(), subgroup).entries.size();
+    if (has > most) book.have.clear();
+    most = std::max(most, has);
+    if (has == most) book.have.push_back(*history_.process_of(view.incarnations[i]));
+  }
+  if (subgroup_at(view, subgroup).log_holders.empty() || !book.have.empty()) return;
+  report_.hit(Probe::log_away);
+  const View* const before = history_.right_before(view.id);
+  if (before == nullptr) return;
+  const std::vector<LogHolder>& holders = subgroup_at(*before, subgroup).log_holders;
+  const auto has_it = [&](const LogHolder& holder) {
+    return before->rank_of(holder.node) && !log_of_(holder.node.value(), subgroup).lost;
+  };
+  const auto there = std::ranges::find_if(holders, has_it);
+  if (there == holders.end()) return;
+  violate("D2", *history_.process_of(view.incarnations.front()), subgroup,
+          "founded without anybody who has it, though node " + std::to_string(there->node.value()) +
+              " was in the view before");
+}
+
+// D2, D5: a first view goes on from a log that has whatever was reported.
+void LogBooks::begin(std::uint32_t process, std::uint32_t subgroup) {
+  Book& book = books_[subgroup];
+  LogEntries now;
+  if (!book.have.empty()) now = log_of_(history_.node_of(book.have.front()), subgroup).entries;
+  const std::uint64_t same = common(now, book.log);
+  if (same < book.reported) {
+    return violate("D2", process, subgroup,
+                   "begins with " + std::to_string(now.size()) + " messages, the first " + std::to_string(same) +
+                       " of them as before, though " + std::to_string(book.reported) + " had been reported durable");
+  }
+  if (!now.empty()) report_.hit(Probe::all_stopped_with_logs);
+  if (same < book.log.size()) report_.hit(Probe::log_tail_dropped);
+  book.log.clear();
+  book.next.clear();
+  book.skipped.clear();
+  for (const auto& each : now) {
+    const MessageHead head = head_of(each->payload);
+    book.next[head.stream()] = head.counter() + 1;
+    LogEntry own = *each;
+    own.link = link_behind(book.log.empty() ? Digest() : book.log.back()->link, *each);
+    book.log.push_back(std::make_shared<const LogEntry>(std::move(own)));
+  }
+  book.began_with = now.size();
+}
+
+// D1: who begins with the state in its first view has the log as it is there.
+void LogBooks::check_beginning(std::uint32_t process, std::uint32_t subgroup) {
+  const Book& book = books_[subgroup];
+  const LogEntries& own = log_of_(history_.node_of(process), subgroup).entries;
+  const std::uint64_t least = std::min<std::uint64_t>(book.began_with, book.log.size());
+  if (own.size() >= least && common(own, book.log) == own.size()) return;
+  violate("D1", process, subgroup,
+          "begins with " + std::to_string(own.size()) + " messages, others with " + std::to_string(least));
+}
+
+// D7
+void LogBooks::on_given(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version,
+                        std::span<const std::byte> payload) {
+  Reader& here = reader(process, subgroup);
+  if (version != here.given) {
+    return violate("D7", process, subgroup, "its application is given message " + std::to_string(version) + ", and " +
+                                                std::to_string(here.given) + " is the next");
+  }
+  ++here.given;
+  const Book& book = books_[subgroup];
+  if (is_past(process, book)) return;
+  if (version >= book.log.size() || !std::ranges::equal(book.log[version]->payload, payload))
+    violate("D7", process, subgroup,
+            "its application is given another message " + std::to_string(version) + " than the log has");
+}
+
+// D8: every member has it on its disk.
+void LogBooks::on_durable(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version) {
+  Reader& here = reader(process, subgroup);
+  Book& book = books_[subgroup];
+  report_.hit(Probe::durable_told);
+  if (version <= here.told)
+    violate("D8", process, subgroup, "told of " + std::to_string(version) + " behind " + std::to_string(here.told));
+  here.told = version;
+  if (version > book.log.size())
+    return violate("D8", process, subgroup, "told of " + std::to_string(version) + " of " + std::to_string(book.log.size()));
+  const View& view = *history_.view(*history_.view_of(process));
+  for (const NodeId node : subgroup_at(view, subgroup).members) {
+    const NodeLog& log = log_of_(node.value(), subgroup);
+    const std::uint64_t has = std::min(log.durable, common(log.entries, book.log));
+    if (has >= version) continue;
+    return violate("D8", process, subgroup, "told that " + std::to_string(version) + " are durable, but node " +
+                                                std::to_string(node.value()) + " has " + std::to_string(has));
+  }
+  book.reported = std::max(book.reported, version);
+}
+
+std::uint64_t LogBooks::owed(const Stream& stream) {
+  const Book& book = books_[stream.subgroup];
+  const auto stream_id = static_cast<std::uint32_t>(&stream - history_.streams().data());
+  const auto next = book.next.find(stream_id);
+  const std::uint64_t has = next == book.next.end() ? 0 : next->second;
+  return stream.committed - std::min(stream.committed, has);
+}
+
+// M8
+void LogBooks::check_left(std::uint32_t process, const std::vector<bool>& loading) {
+  const View* const view = history_.view_of(process) ? history_.view(*history_.view_of(process)) : nullptr;
+  for (std::uint32_t s = 0; view != nullptr && s < books_.size(); ++s) {
+    const bool member = subgroup_at(*view, s).member_position(NodeId(history_.node_of(process))).has_value();
+    if (!plan_.subgroups[s].logged || loading[s] || !member || is_past(process, books_[s])) continue;
+    std::uint64_t all = 0;
+    for (const Stream& stream : history_.streams()) {
+      if (stream.process == process && stream.subgroup == s) all += owed(stream);
+    }
+    if (all > history_.dropped(process, s))
+      violate("M8", process, s, "left before " + std::to_string(all) + " of its messages were delivered");
+  }
+}
+
+std::optional<LogBooks::Incomplete> LogBooks::incomplete(const std::vector<std::uint32_t>& core) {
+  if (core.empty()) return std::nullopt;
+  const View& view = *history_.view(*history_.view_of(core.front()));
+  for (std::uint32_t s = 0; s < books_.size(); ++s) {
+    if (!plan_.subgroups[s].logged) continue;
+    if (auto found = incomplete(core, s, subgroup_at(view, s))) return found;
+  }
+  return std::nullopt;
+}
+
+// L1, M8, D7, L2: one that has the log for all lets the subgroup go on; all that is sent is in the log, and that is at all
+// applications, durable.
+std::optional<LogBooks::Incomplete> LogBooks::incomplete(const std::vector<std::uint32_t>& core, std::uint32_t subgroup,
+                                                         const SubgroupView& view) {
+  const Book& book = books_[subgroup];
+  const auto of = [&](std::uint32_t process) {
+    return "node " + std::to_string(history_.node_of(process)) + ", log of subgroup " + std::to_string(subgroup) + " of " +
+           std::to_string(book.log.size()) + ": ";
+  };
+  const bool away = view.inadequate.starts_with("its log is with");
+  // A layout that moves members may move those out that have it.
+  const bool has_it = !plan_.subgroups[subgroup].moves && std::ranges::any_of(book.have, [&](std::uint32_t process) {
+    return std::ranges::find(core, process) != core.end();
+  });
+  if (away && has_it) return Incomplete{"L1", of(core.front()) + "nobody has it, but one that founded"};
+  for (const Stream& stream : history_.streams()) {
+    const bool here = std::ranges::find(core, stream.process) != core.end();
+    if (!here || stream.subgroup != subgroup || !view.member_position(NodeId(history_.node_of(stream.process)))) continue;
+    if (owed(stream) > history_.dropped(stream.process, subgroup))
+      return Incomplete{"M8", of(stream.process) + "lacks " + std::to_string(owed(stream)) + " messages of a thread"};
+  }
+  for (const std::uint32_t process : core) {
+    if (!view.member_position(NodeId(history_.node_of(process)))) continue;
+    const Reader& here = reader(process, subgroup);
+    if (here.given != book.log.size())
+      return Incomplete{"D7", of(process) + "its application has " + std::to_string(here.given)};
+    if (here.told != book.log.size())
+      return Incomplete{"L2", of(process) + "its application was told that " + std::to_string(here.told) + " are durable"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace spindrift::sim

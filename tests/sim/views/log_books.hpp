@@ -1,0 +1,88 @@
+// The logs of a run as they must be: of each logged subgroup there is one, which begins alike at all nodes, and applications
+// are given all of it. Knows what is appended, delivered and told; no protocol object.
+//
+// The invariant to remember: what was ever reported durable is in the one log for good. Of the rest, what a member appended
+// is in it until all have stopped.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "history.hpp"
+#include "node_logs.hpp"
+
+namespace spindrift::sim {
+
+class LogBooks {
+ public:
+  /// The log of that node, as its disk would be found now.
+  using LogOf = std::function<const NodeLog&(std::uint32_t node, std::uint32_t subgroup)>;
+
+  LogBooks(const Plan& plan, History& history, Report& report, LogOf log_of)
+      : plan_(plan), history_(history), report_(report), log_of_(std::move(log_of)), books_(plan.subgroups.size()) {}
+
+  /// The process's log has one more entry, of that version.
+  void on_append(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version, const LogEntry& entry);
+  /// Behind the history. `loading`: by subgroup, whether the rest of its log is still to come.
+  void on_view(std::uint32_t process, const View& view, const std::vector<bool>& loading);
+  /// Its application is given that entry.
+  void on_given(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version, std::span<const std::byte> payload);
+  /// Its application is told that lower versions are durable everywhere.
+  void on_durable(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version);
+  /// The process has left in order. `loading`: as above.
+  void check_left(std::uint32_t process, const std::vector<bool>& loading);
+
+  /// So many entries its application was given.
+  [[nodiscard]] std::uint64_t given(std::uint32_t process, std::uint32_t subgroup) {
+    return reader(process, subgroup).given;
+  }
+  struct Incomplete {
+    const char* invariant;
+    std::string what;
+  };
+  /// The first that these processes, which are in the same view for good, still owe each other.
+  [[nodiscard]] std::optional<Incomplete> incomplete(const std::vector<std::uint32_t>& core);
+
+ private:
+  struct Book {
+    LogEntries log{};
+    std::uint64_t reported = 0;
+    std::optional<ViewId> first{};     ///< the latest first view
+    std::vector<std::uint32_t> have{};  ///< processes that founded that, and have as much of it as any that did
+    std::uint64_t began_with = 0;
+    std::unordered_map<std::uint32_t, std::uint64_t> next{};     ///< by stream
+    std::unordered_map<std::uint32_t, std::uint64_t> skipped{};  ///< likewise: given up, between those that are there
+  };
+  /// One process's application.
+  struct Reader {
+    std::uint64_t given = 0;
+    std::uint64_t told = 0;
+  };
+
+  [[nodiscard]] Reader& reader(std::uint32_t process, std::uint32_t subgroup) {
+    return readers_[std::uint64_t{process} << 32U | subgroup];
+  }
+  void violate(const char* invariant, std::uint32_t process, std::uint32_t subgroup, const std::string& what) const;
+  [[nodiscard]] bool is_past(std::uint32_t process, const Book& book) const;
+  void extend(std::uint32_t process, std::uint32_t subgroup, const LogEntry& entry);
+  void begin(std::uint32_t process, std::uint32_t subgroup);
+  void check_beginning(std::uint32_t process, std::uint32_t subgroup);
+  void note_founders(std::uint32_t subgroup, const View& view);
+  [[nodiscard]] std::uint64_t owed(const Stream& stream);
+  [[nodiscard]] std::optional<Incomplete> incomplete(const std::vector<std::uint32_t>& core, std::uint32_t subgroup,
+                                                     const SubgroupView& view);
+
+  const Plan& plan_;
+  History& history_;
+  Report& report_;
+  LogOf log_of_;
+  std::uint32_t generation_ = 0;
+  std::vector<Book> books_;  // by subgroup
+  std::unordered_map<std::uint64_t, Reader> readers_;
+};
+
+}  // namespace spindrift::sim

@@ -1,0 +1,268 @@
+// Logs as values. What goes from node to node is the stream of the product, taken apart by its own code.
+#include "node_logs.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <spindrift/core/bytes.hpp>
+#include <spindrift/core/check.hpp>
+#include <spindrift/group/log_stream.hpp>
+
+namespace spindrift::sim {
+namespace {
+
+std::vector<std::byte> stream_of(const NodeLog& log, const views::LogPoint& from, std::uint64_t to) {
+  const bool goes_on = from.version <= to && log.link_at(from.version) == from.link;
+  const views::LogPoint begin = goes_on ? from : views::LogPoint();
+  ByteWriter writer;
+  writer.put_bytes(field_bytes(begin.version, begin.link.words));
+  for (std::uint64_t version = begin.version; version < to; ++version) {
+    const LogEntry& entry = *log.entries[version];
+    writer.put_bytes(field_bytes(std::uint64_t{entry.payload.size()}, entry.sender, entry.view, entry.sequence,
+                                 std::uint64_t{0}));
+    writer.put_bytes(entry.payload);
+  }
+  return writer.take();
+}
+
+}  // namespace
+
+Digest link_behind(const Digest& before, const LogEntry& entry) {
+  RunningDigest digest;
+  digest.add(std::as_bytes(std::span(before.words)));
+  digest.add(field_bytes(entry.sender, entry.view, entry.sequence, std::uint64_t{entry.payload.size()}));
+  digest.add(entry.payload);
+  return digest.value();
+}
+
+bool same_message(const LogEntry& a, const LogEntry& b) {
+  return a.sender == b.sender && a.view == b.view && a.sequence == b.sequence && a.payload == b.payload;
+}
+
+/// The logs as one process has them.
+class NodeLogs::ProcessLogs final : public views::SubgroupLogs {
+ public:
+  ProcessLogs(NodeLogs& all, std::uint32_t process, std::uint32_t node)
+      : all_(all),
+        process_(process),
+        node_(node),
+        covers_(all.logs_[node].size()),
+        covers_beginning_(all.logs_[node].size()) {}
+
+  [[nodiscard]] views::LogPoint end(SubgroupId id) const override { return log(id.value()).end(); }
+  [[nodiscard]] std::uint64_t durable(SubgroupId id) const override { return log(id.value()).durable; }
+  [[nodiscard]] bool accepts() const override { return waiting() <= all_.plan_.disks[node_].room; }
+  void append(SubgroupId id, std::span<const Delivery> batch) override {
+    for (const Delivery& each : batch) {
+      SPINDRIFT_CHECK(each.version == log(id.value()).entries.size());
+      all_.append(*this, id.value(),
+                  {each.sender, each.view, each.sequence, {each.payload.begin(), each.payload.end()}});
+    }
+    all_.hooks_.on_step(process_);
+  }
+  void flush() override { all_.begin_write(*this); }
+  [[nodiscard]] std::optional<Error> failure() const override {
+    if (!failed_) return std::nullopt;
+    return Error(ErrorKind::resource, "the disk failed");
+  }
+  [[nodiscard]] std::unique_ptr<views::StateReader> read(SubgroupId id, const views::LogPoint& from,
+                                                         std::uint64_t to) override;
+  [[nodiscard]] std::unique_ptr<views::LogWriter> write(SubgroupId id) override;
+
+ private:
+  friend class NodeLogs;
+  friend class Writer;
+  [[nodiscard]] NodeLog& log(std::uint32_t subgroup) const { return all_.logs_[node_][subgroup]; }
+  /// Entries that are not durable.
+  [[nodiscard]] std::uint64_t waiting() const {
+    std::uint64_t all = 0;
+    for (const NodeLog& each : all_.logs_[node_]) all += each.entries.size() - each.durable;
+    return all;
+  }
+
+  NodeLogs& all_;
+  std::uint32_t process_;
+  std::uint32_t node_;
+  bool open_ = true;
+  bool writing_ = false;
+  bool failing_ = false;  ///< with the write that is under way
+  bool failed_ = false;
+  std::vector<std::uint64_t> covers_;   ///< by subgroup: what is durable when that is over
+  std::vector<bool> covers_beginning_;  ///< likewise: whether that is of the log as it is now
+};
+
+class NodeLogs::Reader final : public views::StateReader {
+ public:
+  Reader(std::vector<std::byte> bytes, const Scheduler& scheduler, Ticks ready_at)
+      : bytes_(std::move(bytes)), scheduler_(scheduler), ready_at_(ready_at) {}
+  [[nodiscard]] bool ready() const noexcept override { return scheduler_.now() >= ready_at_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_.size(); }
+  void read(std::uint64_t offset, std::span<std::byte> to) override {
+    SPINDRIFT_CHECK(ready());
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+  const Scheduler& scheduler_;
+  Ticks ready_at_;
+};
+
+class NodeLogs::Writer final : public views::LogWriter {
+ public:
+  Writer(ProcessLogs& logs, std::uint32_t subgroup, std::uint64_t message_bytes_max)
+      : logs_(logs), subgroup_(subgroup), stream_(message_bytes_max) {}
+  void write(std::span<const std::byte> piece) override {
+    stream_.take(piece, [this](const views::LogPoint& begin) { return begin_at(begin); },
+                 [this](const group::StreamedMessage& message) {
+                   logs_.all_.append(logs_, subgroup_, {message.sender, message.view, message.sequence,
+                                                        {message.payload.begin(), message.payload.end()}});
+                 });
+    logs_.all_.hooks_.on_step(logs_.process_);
+  }
+  void finish() override { stream_.finish(); }
+  [[nodiscard]] bool valid() const noexcept override { return stream_.valid(); }
+
+ private:
+  bool begin_at(const views::LogPoint& begin) {
+    Report& report = logs_.all_.report_;
+    if (begin == logs_.log(subgroup_).end()) {
+      report.hit(begin.version > 0 ? Probe::log_went_on : Probe::log_whole);
+      return true;
+    }
+    if (begin != views::LogPoint()) return false;
+    logs_.all_.begin_anew(logs_, subgroup_);
+    return true;
+  }
+
+  ProcessLogs& logs_;
+  std::uint32_t subgroup_;
+  group::LogStream stream_;
+};
+
+std::unique_ptr<views::StateReader> NodeLogs::ProcessLogs::read(SubgroupId id, const views::LogPoint& from,
+                                                                std::uint64_t to) {
+  SPINDRIFT_CHECK(to <= log(id.value()).entries.size());
+  const Ticks most = all_.calm_ ? std::min<Ticks>(all_.plan_.disks[node_].read_ns_max, 1000)
+                                : all_.plan_.disks[node_].read_ns_max;
+  Ticks ready_at = all_.scheduler_.now();
+  if (most > 0) {
+    ready_at += 1 + static_cast<Ticks>(all_.random_.below(static_cast<std::uint64_t>(most)));
+    all_.scheduler_.at(ready_at, all_, EventKind::timer, process_ << 1U | 1U);
+  }
+  return std::make_unique<Reader>(stream_of(log(id.value()), from, to), all_.scheduler_, ready_at);
+}
+
+std::unique_ptr<views::LogWriter> NodeLogs::ProcessLogs::write(SubgroupId id) {
+  return std::make_unique<Writer>(*this, id.value(), all_.plan_.subgroups[id.value()].profile.message_bytes_max);
+}
+
+NodeLogs::NodeLogs(Scheduler& scheduler, const Plan& plan, Report& report, Hooks hooks)
+    : scheduler_(scheduler),
+      random_(plan.seed, Purpose::logs),
+      plan_(plan),
+      report_(report),
+      hooks_(std::move(hooks)),
+      logs_(plan.nodes.size(), std::vector<NodeLog>(plan.subgroups.size())) {}
+
+NodeLogs::~NodeLogs() = default;
+
+views::SubgroupLogs* NodeLogs::open(std::uint32_t process, std::uint32_t node) {
+  if (std::ranges::none_of(plan_.subgroups, &SubgroupPlan::logged)) return nullptr;
+  for (const auto& [other, logs] : opened_) SPINDRIFT_CHECK(logs->node_ != node || !logs->open_);
+  return opened_.emplace(process, std::make_unique<ProcessLogs>(*this, process, node)).first->second.get();
+}
+
+bool NodeLogs::failed(std::uint32_t process) const {
+  const auto at = opened_.find(process);
+  return at != opened_.end() && at->second->failed_;
+}
+
+void NodeLogs::append(ProcessLogs& of, std::uint32_t subgroup, LogEntry entry) {
+  NodeLog& log = of.log(subgroup);
+  const std::uint64_t version = log.entries.size();
+  entry.link = link_behind(log.link_at(version), entry);
+  log.entries.push_back(std::make_shared<const LogEntry>(std::move(entry)));
+  hooks_.on_append(of.process_, subgroup, version, *log.entries.back());
+}
+
+void NodeLogs::begin_anew(ProcessLogs& of, std::uint32_t subgroup) {
+  report_.hit(Probe::log_began_anew);
+  NodeLog& log = of.log(subgroup);
+  LogEntries old = std::exchange(log.entries, {});
+  old.resize(log.durable);
+  if (!log.before) log.before = std::move(old);
+  log.durable = 0;
+  of.covers_[subgroup] = 0;
+  of.covers_beginning_[subgroup] = false;
+}
+
+void NodeLogs::begin_write(ProcessLogs& of) {
+  const bool anew = std::ranges::any_of(logs_[of.node_], [](const NodeLog& each) { return each.before.has_value(); });
+  if (of.writing_ || of.failed_ || !of.open_ || (of.waiting() == 0 && !anew)) return;
+  const DiskPlan& disk = plan_.disks[of.node_];
+  of.writing_ = true;
+  of.failing_ = !calm_ && random_.chance(disk.failures_in_10000, 10'000);
+  for (std::size_t s = 0; s < of.covers_.size(); ++s) of.covers_[s] = logs_[of.node_][s].entries.size();
+  of.covers_beginning_.assign(of.covers_.size(), true);
+  const bool slow = !calm_ && random_.chance(disk.slow_in_1000, 1000);
+  const Ticks most = calm_ ? std::min<Ticks>(disk.write_ns_max, 1000) : slow ? disk.slow_ns_max : disk.write_ns_max;
+  scheduler_.at(scheduler_.now() + 1 + static_cast<Ticks>(random_.below(static_cast<std::uint64_t>(most))), *this,
+                EventKind::timer, of.process_ << 1U);
+}
+
+void NodeLogs::end_write(ProcessLogs& of) {
+  of.writing_ = false;
+  if (!of.accepts()) report_.hit(Probe::log_without_room);
+  if (of.failing_) {
+    of.failed_ = true;
+    report_.hit(Probe::disk_failed);
+    return;
+  }
+  for (std::size_t s = 0; s < of.covers_.size(); ++s) {
+    NodeLog& log = logs_[of.node_][s];
+    log.durable = std::max(log.durable, of.covers_[s]);
+    if (of.covers_beginning_[s]) log.before.reset();
+  }
+}
+
+void NodeLogs::on_event(EventKind, std::uint32_t which) {
+  ProcessLogs& of = *opened_.at(which >> 1U);
+  if (!of.open_) return;
+  if ((which & 1U) == 0) end_write(of);
+  hooks_.wake(of.process_);
+}
+
+void NodeLogs::crash(std::uint32_t process) {
+  const auto at = opened_.find(process);
+  if (at == opened_.end() || !at->second->open_) return;
+  at->second->open_ = false;
+  for (NodeLog& log : logs_[at->second->node_]) {
+    if (log.before && random_.chance(1, 2)) {
+      log.entries = *std::move(log.before);
+    } else {
+      const std::uint64_t lost = log.entries.size() - log.durable;
+      if (lost > 0) report_.hit(Probe::log_cut);
+      log.entries.resize(log.durable + random_.below(lost + 1));
+    }
+    log.durable = log.entries.size();
+    log.before.reset();
+  }
+}
+
+void NodeLogs::end(std::uint32_t process) {
+  const auto at = opened_.find(process);
+  if (at == opened_.end() || !at->second->open_) return;
+  if (at->second->failed_) return crash(process);
+  at->second->open_ = false;
+  for (NodeLog& log : logs_[at->second->node_]) {
+    log.durable = log.entries.size();
+    log.before.reset();
+  }
+}
+
+void NodeLogs::lose(std::uint32_t node) {
+  for (NodeLog& log : logs_[node]) log = {.lost = true};
+}
+
+}  // namespace spindrift::sim
