@@ -37,6 +37,16 @@ void refuse_state(Channel::Origin origin, const std::string& name, const std::st
                       .fix("put the subgroup into the configuration's layout"));
 }
 
+// A subgroup has one state.
+void refuse_beside_history(const SubgroupView& subgroup, const std::string& call) {
+  if (!subgroup.history.any()) return;
+  throw Exception(
+      Error(ErrorKind::bad_argument,
+            call + ": subgroup " + subgroup.name + " keeps a history, and that is the state which its newcomers get")
+          .at("the layout's entry of " + subgroup.name)
+          .fix("take what newcomers are given by on_delivery, or remove \"history\" there, at all members"));
+}
+
 void discard(Counter& discarded, Channel::Origin origin, const std::string& name, std::size_t messages) {
   if (discarded.get() == 0 && origin == Channel::Origin::layout) {
     log::warn(log::Room::group, "deliveries are discarded: this member leaves before it has set on_delivery",
@@ -169,6 +179,7 @@ void Channel::set_taking(Taking to) {
 void Channel::set_state(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   std::lock_guard lock(setting_);
   refuse_state(life_.origin, name(), "on_state");
+  refuse_beside_history(description(), "on_state");
   if (!save || !load || state_.carried() || accepting()) {
     throw Exception(
         Error(ErrorKind::bad_argument, "on_state of subgroup " + name() +
@@ -215,6 +226,7 @@ void Channel::refuse_second_handler(std::string_view call) const {
 void Channel::set_replica(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   const std::lock_guard lock(setting_);
   refuse_state(life_.origin, name(), "replicated");
+  refuse_beside_history(description(), "replicated");
   refuse_second_handler("replicated");
   set_state_functions(std::move(save), std::move(load));
   carries_ = Carries::replica;
@@ -234,6 +246,7 @@ ObjectChannel& Channel::attach_objects(ObjectHandlers handlers, ObjectChannel::A
   ObjectChannel& objects = *made;
   {
     std::lock_guard lock(setting_);
+    refuse_beside_history(description(), "objects");  // it would begin among the pieces of one
     refuse_second_handler("objects");
     objects_ = std::move(made);
     carries_ = Carries::objects;

@@ -19,13 +19,17 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
+#include <spindrift/group/durable_frontiers.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/handler_threads.hpp>
 #include <spindrift/group/handler_worker.hpp>
+#include <spindrift/group/histories.hpp>
+#include <spindrift/group/logged_subgroups.hpp>
 #include <spindrift/group/objects.hpp>
 #include <spindrift/group/shared_state.hpp>
 #include <spindrift/group/space_queue.hpp>
 #include <spindrift/group/state_work.hpp>
+#include <spindrift/group/unloadable_state.hpp>
 #include <spindrift/views/send_gate.hpp>
 #include <spindrift/views/view_memory.hpp>
 
@@ -37,17 +41,38 @@ struct Environment {
 
   SystemClock clock;
   std::unique_ptr<fabric::Fabric> fabric;  ///< from joining on
+  std::shared_ptr<NodeJournal> journal;       ///< likewise, where a subgroup is logged
   std::unique_ptr<views::ViewMemory> memory;  ///< likewise, where founders are named
+  std::unique_ptr<LoggedSubgroups> logged;    ///< with the journal
+  DurableFrontiers durable;                   ///< the same
+  std::unique_ptr<Histories> histories;       ///< with the member, where a subgroup keeps one
   SharedState state;
   const std::shared_ptr<const HandlerThreads> handler_threads = std::make_shared<HandlerThreads>();
   std::shared_ptr<AuditTrail> audit;
   std::atomic<bool> has_workers{false};  ///< some handler runs on a thread of its own
-};
 
-/// A state comes for a subgroup whose handlers take none. The member cannot go on as the others do.
-class UnloadableState : public Exception {
- public:
-  using Exception::Exception;
+  // The poller:
+  /// The application is still to get messages from before of that subgroup, or of any.
+  [[nodiscard]] bool lacks_messages(SubgroupId id) const {
+    return (logged && logged->at_work(id)) || (histories && histories->at_work(id));
+  }
+  [[nodiscard]] bool lacks_messages() const {
+    return (logged && logged->at_work()) || (histories && histories->at_work());
+  }
+  /// Gives what it lacks to those that take it, as LoggedSubgroups::step. Errors: likewise.
+  template <class Accepts, class Deliver, class Busy>
+  [[nodiscard]] Result<bool> give_lacking(const Accepts& accepts, const Deliver& deliver, const Busy& busy) {
+    const bool of_history = histories && histories->step(accepts, deliver, busy);
+    if (!logged) return of_history;
+    SPINDRIFT_TRY_ASSIGN(const bool of_log, logged->step(accepts, deliver, busy));
+    return of_history || of_log;
+  }
+  [[nodiscard]] bool keeps_history(SubgroupId id) const { return histories && histories->covers(id); }
+  /// A view begins. `loaded`: by subgroup, the members that have its state.
+  void on_view(const views::NewView& news, NodeId self, const std::vector<views::RankSet>& loaded) {
+    state.on_view(news.view);
+    if (histories) histories->on_view(news, self, loaded);
+  }
 };
 
 class Channel {
@@ -66,10 +91,10 @@ class Channel {
   [[nodiscard]] const std::string& name() const noexcept { return handle_.name(); }
   [[nodiscard]] SubgroupView description() const;
   [[nodiscard]] std::string blocked() const;
-  [[nodiscard]] bool is_sender() const { return !dropped() && environment_.state.is_sender(id_); }
   /// The subgroup is not in the group any more; another may be at its place.
   [[nodiscard]] bool dropped() const noexcept { return life_.dropped.load(std::memory_order_seq_cst); }
   [[nodiscard]] SubgroupId id() const noexcept { return id_; }
+  [[nodiscard]] Environment& environment() const noexcept { return environment_; }
   /// Waits for space, if need be.
   void reserve(std::uint64_t bytes, Claim& claim);
   [[nodiscard]] bool try_reserve(std::uint64_t bytes, Claim& claim);

@@ -37,7 +37,9 @@ std::unique_ptr<GroupCore> joined(const Config& config, const GroupOptions& opti
 static_assert(Group::private_window_bytes == group::PrivateMessages::window_bytes);
 
 SubgroupView Subgroup::description() const { return channel_.description(); }
-bool Subgroup::is_sender() const { return channel_.is_sender(); }
+bool Subgroup::is_sender() const {
+  return !channel_.dropped() && channel_.environment().state.is_sender(channel_.id());
+}
 std::string Subgroup::blocked() const { return channel_.blocked(); }
 void Subgroup::on_delivery(DeliveryHandler handler, HandlerThread thread) {
   channel_.set_handler(std::move(handler), thread);
@@ -45,6 +47,36 @@ void Subgroup::on_delivery(DeliveryHandler handler, HandlerThread thread) {
 void Subgroup::pause() { channel_.set_taking(group::Channel::Taking::paused); }
 void Subgroup::resume() { channel_.set_taking(group::Channel::Taking::taking); }
 void Subgroup::on_state(StateSaver save, StateLoader load) { channel_.set_state(std::move(save), std::move(load)); }
+
+void Subgroup::require_logged(const char* call) const {
+  if (storage_ == SubgroupStorage::logged) return;
+  const std::string what = std::string(call) + ": subgroup " + name_ + " is not logged, so nothing of it is durable";
+  throw Exception(Error(ErrorKind::bad_argument, what)
+                      .fix("give it \"storage\": \"logged\" in the layout of all members"));
+}
+
+std::uint64_t Subgroup::durable_version() const { return channel_.environment().durable.version(channel_.id()); }
+
+bool Subgroup::await_durable(std::uint64_t version, std::optional<Duration> limit) const {
+  require_logged("await_durable");
+  const group::Environment& environment = channel_.environment();
+  if (environment.handler_threads->is_one()) {
+    throw Exception(Error(ErrorKind::bad_argument, "await_durable waits for what only a handler's return brings")
+                        .fix("wait on a thread of the program's own, or set on_durable"));
+  }
+  if (environment.durable.await(channel_.id(), version, limit)) return true;
+  environment.state.check_open();
+  return false;
+}
+
+void Subgroup::on_durable(std::function<void(std::uint64_t version)> handler) {
+  require_logged("on_durable");
+  const bool given = static_cast<bool>(handler);
+  if (given && channel_.environment().durable.set_handler(channel_.id(), std::move(handler))) return channel_.wake();
+  throw Exception(Error(ErrorKind::bad_argument, "on_durable of subgroup " + name_ +
+                                                     (given ? " is already set" : " needs a handler"))
+                      .fix("set it once"));
+}
 
 // Most messages ask the gate and nobody else; a sender that has to wait, or is refused, asks again where that is dealt with.
 Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) {
@@ -72,18 +104,18 @@ Group::Group(const Config& config, GroupOptions options, const group::Probe& pro
 // A child that was forked has none of the threads, and no connection: what there is of the group is memory, and stays.
 Group::~Group() {
   if (!core_) return;
-  if (!core_->state().is_of_this_process()) {
+  if (!core_->environment().state.is_of_this_process()) {
     static_cast<void>(core_.release());
     return;
   }
-  if (!core_->handler_threads()->is_one()) return;
+  if (!core_->environment().handler_threads->is_one()) return;
   log::error(log::Room::group, "a group is destroyed by one of its own handlers, for whose return it would wait",
              {{"node", core_->self()}, {"fix", "let another thread destroy it"}});
   std::abort();
 }
 
 GroupCore& Group::core() const {
-  core_->state().check_process();
+  core_->environment().state.check_process();
   return *core_;
 }
 
@@ -100,14 +132,14 @@ Subgroup& Group::subgroup(std::string_view name) { return core().channels().find
 Shards Group::shards(std::string_view name) { return Shards(core(), name); }
 std::vector<std::string> Group::subgroup_names() const { return core().channels().names(); }
 NodeId Group::self() const noexcept { return core_->self(); }
-View Group::view() const { return core().state().view(); }
+View Group::view() const { return core().environment().state.view(); }
 View Group::revive(const std::vector<NodeId>& members, bool force, std::optional<Duration> limit) {
   static_cast<void>(value_or_throw(core().change_roster({{}, {}, group::Revive{members, force}}, limit)));
   return view();
 }
 
 Roster Group::change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit) {
-  core().state().check_open();
+  core().environment().state.check_open();
   return value_or_throw(core().change_roster({changes}, limit));
 }
 Subgroup& Group::create_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit) {
@@ -132,18 +164,23 @@ bool Group::try_send_private(NodeId to, std::span<const std::byte> message) {
 }
 std::size_t Group::private_bytes_max() const noexcept { return core_->private_post().bytes_max(); }
 void Group::loaded(std::optional<Duration> limit) const {
-  if (core().state().loading() && core().handler_threads()->is_one()) {
+  if (core().environment().state.loading() && core().environment().handler_threads->is_one()) {
     throw Exception(Error(ErrorKind::would_block, "the state of a subgroup is still on its way here, and a handler cannot "
                                                   "wait for it")
                         .fix("call loaded() on a thread of the application first"));
   }
-  core().state().await_loaded(limit);
+  core().environment().state.await_loaded(limit);
 }
-bool Group::is_loaded() const noexcept { return !core_->state().loading(); }
+bool Group::is_loaded() const noexcept { return !core_->environment().state.loading(); }
 void Group::leave() { core().leave(); }
 void Group::wait() { core().wait(); }
-bool Group::open() const noexcept { return core_->state().is_of_this_process() && core_->state().open(); }
-bool Group::on_poller_thread() const noexcept { return core_->handler_threads()->is_one(); }
-void Group::on_failure(std::function<void(const Error&)> handler) { core().state().set_failure_handler(std::move(handler)); }
+bool Group::open() const noexcept {
+  const group::SharedState& state = core_->environment().state;
+  return state.is_of_this_process() && state.open();
+}
+bool Group::on_poller_thread() const noexcept { return core_->environment().handler_threads->is_one(); }
+void Group::on_failure(std::function<void(const Error&)> handler) {
+  core().environment().state.set_failure_handler(std::move(handler));
+}
 
 }  // namespace spindrift

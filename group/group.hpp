@@ -105,6 +105,17 @@ class Subgroup {
   /// the rest is no majority, as of two members, this one ends, too. A subgroup without them has no state to transfer.
   void on_state(StateSaver save, StateLoader load);
 
+  /// Logged subgroups: messages whose version is lower are in the logs of all members, on their disks. What is durable stays
+  /// through any crash of any number of members; a delivery's version is in `Delivery`. Others: 0. Any thread.
+  [[nodiscard]] std::uint64_t durable_version() const;
+  /// Waits until the message of that version is durable so. False: not within `limit`. Throws bad_argument (the subgroup is
+  /// not logged; called from a handler), group_closed (this member leaves or has left), and what ended it otherwise.
+  bool await_durable(std::uint64_t version, std::optional<Duration> limit = {}) const;
+  /// Sets who hears `durable_version` whenever it has grown, and first what it is already: on the poller thread, so it
+  /// should return soon. A message can be durable before the delivery handler is given it. To be set once. Throws
+  /// bad_argument (it is set, or the subgroup is not logged).
+  void on_durable(std::function<void(std::uint64_t version)> handler);
+
   /// Sends one message of `bytes`: `build(std::span<std::byte>)` fills it in place in the ring, on this thread. Waits while
   /// the window is full, the view changes or the subgroup is inadequate. If `build` throws, nothing is sent and the
   /// exception goes on. Returns when the message is on its way; delivery here and elsewhere follows in order, if need be in
@@ -141,6 +152,7 @@ class Subgroup {
   friend class group::Channel;
   Subgroup(group::Channel& channel, views::SendGate& gate, const SubgroupView& shape, std::uint32_t generation)
       : channel_(channel),
+        storage_(shape.storage),
         gate_(gate),
         name_(shape.name),
         message_bytes_max_(shape.profile.message_bytes_max),
@@ -164,7 +176,10 @@ class Subgroup {
     commit(claim);
   }
 
+  void require_logged(const char* call) const;
+
   group::Channel& channel_;
+  SubgroupStorage storage_;
   views::SendGate& gate_;
   std::string name_;
   std::uint64_t message_bytes_max_;
@@ -324,10 +339,11 @@ class Group {
   void leave();
 
   /// Waits until this member has the states of all its subgroups that have one to give, by replicated objects and by
-  /// on_state alike: the functions that load them have returned. A member that joins a running group gets them from others,
-  /// once it has set its handlers: a subgroup without any waits for ever. At founders, and where nobody has a state, it
-  /// returns at once. Throws timed_out, would_block in a handler that would have to wait, and what ended this member if that
-  /// came first: also refused, unsupported or bad_input, where a replicated object could not take its state.
+  /// on_state alike: the functions that load them have returned; and until its delivery handlers have returned from what
+  /// logs and histories had for it, at founders too. A member that joins a running group gets states from others,
+  /// once it has set its handlers: a subgroup without any waits for ever. Where there is none of these, it returns
+  /// at once. Throws timed_out, would_block in a handler that would have to wait, and what ended this member if that came
+  /// first: also refused, unsupported or bad_input, where a replicated object could not take its state.
   void loaded(std::optional<Duration> limit = {}) const;
   /// Whether `loaded` would return at once.
   [[nodiscard]] bool is_loaded() const noexcept;

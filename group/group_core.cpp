@@ -9,21 +9,14 @@
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
-#include <spindrift/group/created_subgroups.hpp>
 #include <spindrift/group/differing_nodes.hpp>
 #include <spindrift/group/loss_report.hpp>
 #include <spindrift/group/poll_loop.hpp>
-#include <spindrift/group/roster_checks.hpp>
+#include <spindrift/group/view_words.hpp>
 #include <spindrift/group/steady_layout.hpp>
 
 namespace spindrift {
 namespace {
-
-void refuse_handlers(const group::HandlerThreads& threads, const std::string& call) {
-  if (!threads.is_one()) return;
-  throw Exception(Error(ErrorKind::bad_argument, call + " was called from a handler, whose return it would wait for")
-                      .fix("tell another thread to " + call));
-}
 
 /// Memory that the poller gives back when it gets no more: the words about the end of a member need some. It is of the
 /// thread's own heap, so it can be had again there.
@@ -41,21 +34,6 @@ const Roster* roster_left_with(const views::Member& member) {
   return member.epoch()->rosters().next(member.epoch()->change().decree());
 }
 
-/// The nodes whose releases keep the group at the roster's version, which the own one has left behind.
-std::string words_of_version(const Roster& roster, const std::vector<NodeId>& behind) {
-  if (behind.empty()) return {};
-  return "the group speaks version " + std::to_string(roster.version) + " of the protocol and this node's release up to " +
-         std::to_string(views::spoken_versions().newest) + ", for " + (behind.size() == 1 ? "node " : "nodes ") +
-         listed(behind) + (behind.size() == 1 ? " is" : " are") + " of an earlier one";
-}
-
-// It concerns nodes that are away: if their release does not speak it, they do not come back with that.
-void warn_of_version(const View& before, const View& now) {
-  if (before.members.empty() || before.roster.version == now.roster.version) return;
-  log::warn(log::Room::group, "the group goes on to a later version of the protocol",
-            {{"version", now.roster.version}, {"before", before.roster.version}, {"view", now.id}});
-}
-
 Error stuck_in_upcall(Duration lasted) {
   return Error(ErrorKind::handler_failed,
                "a handler was at work for " +
@@ -64,45 +42,12 @@ Error stuck_in_upcall(Duration lasted) {
       .fix("let it return, give it HandlerThread::own, or raise [SPINDRIFT] handler_stuck_after_ms");
 }
 
-void warn_of_inadequate(const View& view) {
-  for (const SubgroupView& subgroup : view.subgroups) {
-    if (subgroup.inadequate.empty() || subgroup.dropped) continue;
-    log::warn(log::Room::group, "inadequate", {{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
-  }
-}
-
 /// Some subgroup's state is on its way here, or the application loads it.
-bool loads_state(const views::Member& member, const group::Channels& channels) {
-  return std::any_of(channels.begin(), channels.end(),
-                     [&](const auto& channel) {
-                       return member.deliveries().loading(channel->id()) || channel->state_work().loading();
-                     });
+bool loads_state(const views::Member& member, const group::Channels& channels, const group::Environment& environment) {
+  return environment.lacks_messages() || std::any_of(channels.begin(), channels.end(), [&](const auto& channel) {
+           return member.deliveries().loading(channel->id()) || channel->state_work().loading();
+         });
 }
-
-/// A replicated object's channel into its group.
-class ReplicaChannelOf final : public ReplicaChannel {
- public:
-  ReplicaChannelOf(GroupCore& core, group::Channel& channel) noexcept : core_(core), channel_(channel) {}
-  void send_ordered(std::span<const std::byte> message) override { channel_.handle().send(message); }
-  void send_private(NodeId to, std::span<const std::byte> message) override {
-    core_.private_post().send_answer(to, group::PrivateMessages::of_replica(channel_.id()), message);
-  }
-  void send_query(NodeId to, std::span<const std::byte> message) override {
-    core_.private_post().send(to, message, group::PrivateMessages::of_query(channel_.id()));
-  }
-  [[nodiscard]] bool crowded() const noexcept override { return core_.private_post().crowded(); }
-  [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return core_.private_post().bytes_max(); }
-  [[nodiscard]] NodeId self() const noexcept override { return core_.self(); }
-  [[nodiscard]] const std::string& subgroup() const noexcept override { return channel_.name(); }
-  [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept override {
-    return core_.handler_threads();
-  }
-  void accuse(NodeId node, const std::string& what) override { core_.accuse(node, what); }
-
- private:
-  GroupCore& core_;
-  group::Channel& channel_;
-};
 
 void tell_application(const GroupOptions& options, const group::Channels& channels, const std::vector<SubgroupId>& created,
                       const NewView& news) {
@@ -115,7 +60,7 @@ void tell_application(const GroupOptions& options, const group::Channels& channe
 }  // namespace
 
 GroupCore::~GroupCore() {
-  if (poller_.joinable() && !handler_threads()->is_one()) {
+  if (poller_.joinable() && !environment_.handler_threads->is_one()) {
     try {
       leave();
     } catch (const Exception&) {  // the member's own failure: it was logged when it stopped
@@ -174,7 +119,7 @@ views::Member::Step GroupCore::step() {
     }
     const Time now = environment_.clock.now();
     views::Member::Step done = member_->step(now);
-    follow_states();
+    done.progress |= follow_states(now);
     done.progress |= taken;
     done.progress |= read_tables();
     // A member that others wait for in vain ends by itself, and says why; nobody has to remove it.
@@ -223,15 +168,33 @@ bool GroupCore::take_from_application() {
   return posted.any || written;
 }
 
-// Behind a pass: tells objects and whoever waits what has come of states. A state that an object could not take is none that
-// is here: that member leaves as by `leave`, which no poller could wait for.
-void GroupCore::follow_states() {
-  const bool loads = environment_.state.loading() && loads_state(*member_, channels_);
+// Behind a pass: gives the program what it missed of logs and histories, by the ordinary way, but not to observers, which
+// see what is delivered now. Tells objects and whoever waits what has come of states. A state that an object could not take
+// is none that is here: that member leaves as by `leave`, which no poller could wait for. True: something was given.
+bool GroupCore::follow_states(Time now) {
+  if (environment_.histories) environment_.histories->expire(now);
+  bool given = false;
+  if (environment_.lacks_messages()) {
+    const auto takes = [this](SubgroupId id) {
+      return channels_[id].accepts() && !private_post_.holds_up(channels_[id]);
+    };
+    const auto deliver = [this](SubgroupId id, std::span<const Delivery> batch) {
+      const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, id);
+      if (!attached_.replicas.replay(id, batch)) channels_[id].deliver(batch);
+    };
+    const auto busy = [this](SubgroupId id) { return channels_[id].busy(); };
+    auto stepped = environment_.give_lacking(takes, deliver, busy);
+    if (!stepped) member_->stop(std::move(stepped).error());
+    given = stepped && *stepped;
+  }
+  for (const auto& news : environment_.durable.take_untold()) news.tell(*heartbeats_);
+  const bool loads = environment_.state.loading() && loads_state(*member_, channels_, environment_);
   if (attached_.replicas.any() && member_->epoch() != nullptr) attached_.replicas.on_pass(*member_);
   const bool refused = attached_.replicas.refusal().has_value();
   if (environment_.state.loading() && !loads && !refused) environment_.state.on_loading(false);
   const bool struck = member_->leave_requested() && environment_.state.open();  // by the group's roster
   if (struck || (refused && !member_->leave_requested())) begin_to_leave();
+  return given;
 }
 
 void GroupCore::begin_to_leave() {
@@ -258,6 +221,7 @@ bool GroupCore::read_tables() {
 // Tells waiting application threads what the poller knows.
 void GroupCore::publish_state() {
   const MemberState state = member_->state();
+  if (environment_.logged) counters_->disk_full_since_ms.set(environment_.logged->disk_full_since_ms());
   if (views::is_between_views(state)) status_->on_waiting(group::awaited_applications(*member_, channels_));
   if (state == published_) return;
   published_ = state;
@@ -277,6 +241,7 @@ void GroupCore::publish_state() {
   for (const auto& channel : channels_) channel->let_all_go();
   if (is_over(state)) {
     private_post_.end();
+    environment_.durable.end();
     group::tell_end(*environment_.audit, self(), failure);
     observers_->end(failure ? failure->to_string() : environment_.state.own_name() + " has left the group");
     const Error why =
@@ -290,8 +255,16 @@ void GroupCore::publish_state() {
   if (handler) environment_.state.call(handler, *failure);
 }
 
+void GroupCore::on_durable(SubgroupId id, std::uint64_t version) {
+  const auto handler = environment_.durable.advance(id, version);
+  if (attached_.replicas.any()) attached_.replicas.on_durable(id, version);
+  group::DurableFrontiers::News{id, version, handler}.tell(*heartbeats_);
+}
+
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
+  if (environment_.histories) batch = environment_.histories->take(id, batch);
   observers_->on_delivery(id, batch);
+  if (environment_.logged && !batch.empty()) environment_.logged->note(id, batch.back());
   group::Channel& channel = channels_[id];
   Duration took{};
   {
@@ -312,23 +285,23 @@ void GroupCore::on_view(const NewView& news) {
   for (const NodeId node : news.left) private_post_.on_gone(node);
   for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
   attached_.tell_askers(config_->group_name(), news.view.roster);  // before whoever wanted a change starts a node that asks
-  environment_.state.on_view(news.view);
+  environment_.on_view(news, self(), member_->epoch()->loaded());
   attached_.rosters.on_view(news.view);
   const std::vector<SubgroupId> created = channels_.on_view(environment_, *member_, news.view, counters_->block);
   for (const SubgroupId id : created) {
     reports_->add(counters_->block, id, news.view.subgroup(id).name);
     observers_->add(id, news.view.subgroup(id));
   }
-  environment_.state.on_loading(loads_state(*member_, channels_));
+  environment_.state.on_loading(loads_state(*member_, channels_, environment_));
   observers_->on_view();
   for (const SubgroupId id : news.state_lost) {
     log::warn(log::Room::group, "all members that had the state are gone; it begins anew",
               {{"subgroup", news.view.subgroup(id).name}});
   }
-  warn_of_inadequate(news.view);
-  warn_of_version(before, news.view);
-  status_->on_roster(reports_->sizes.on_view(before, news.view), words_of_version(news.view.roster, news.behind));
-  attached_.replicas.on_view(news, *member_);
+  group::warn_of_inadequate(news.view);
+  group::warn_of_version(before, news.view);
+  status_->on_roster(reports_->sizes.on_view(before, news.view), group::words_of_version(news.view.roster, news.behind));
+  attached_.replicas.on_view(news, *member_, environment_.logged.get());
   attached_.tables.on_view(news.view, member_->epoch()->table());
   // Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.
   for (const auto& channel : channels_) {
@@ -387,54 +360,6 @@ void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
 void GroupCore::accuse(NodeId node, const std::string& what) {
   const group::UpcallHeartbeats::Interlude protocol(*heartbeats_);
   member_->accuse(node, what);
-}
-
-ReplicaBase& GroupCore::attach_replica(std::string_view name, const group::Replicas::Maker& make) {
-  group::Channel& channel = channels_.find(name);
-  return attached_.replicas.attach(channel, std::make_unique<ReplicaChannelOf>(*this, channel), make);
-}
-
-ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers handlers) {
-  return channels_.find(name).attach_objects(std::move(handlers),
-                                             [this](NodeId node, const std::string& what) { accuse(node, what); });
-}
-
-Result<Roster> GroupCore::change_roster(group::RosterCall call, std::optional<Duration> limit) {
-  refuse_handlers(*handler_threads(), group::public_name_of(call));
-  const auto wake = [this] { environment_.fabric->wake(); };
-  if (call.revive) {
-    SPINDRIFT_TRY_ASSIGN(const View revived, attached_.revivals.revive(*std::move(call.revive), limit, wake));
-    return revived.roster;
-  }
-  if (!call.changes.empty() && environment_.state.stranded()) {
-    const std::string who = environment_.state.own_name();
-    return Error(ErrorKind::refused, who + " has lost the majority of its view, and changes nothing")
-        .fix("see who is gone, and how the rest goes on: spindrift group why");
-  }
-  for (RosterChange& change : call.changes) {
-    SPINDRIFT_TRY(group::check_address(change, config_->fabric()));
-    if (change.kind == RosterChange::Kind::create) SPINDRIFT_TRY(group::complete(change.subgroup, *config_));
-    if (change.kind == RosterChange::Kind::change)
-      SPINDRIFT_TRY(group::complete_change(change, environment_.state.view()));
-  }
-  SPINDRIFT_TRY(group::check_drops(call.changes, environment_.state.view()));
-  return attached_.rosters.change(call.changes, limit, wake);
-}
-
-void GroupCore::leave() {
-  refuse_handlers(*handler_threads(), "leave");
-  environment_.state.close();
-  for (group::Channel* const channel : channels_.all()) channel->discard_if_unhandled();
-  private_post_.wind_up();
-  member_->request_leave();
-  for (group::Channel* const channel : channels_.all()) channel->let_all_go();
-  environment_.fabric->wake();
-  wait();
-}
-
-void GroupCore::wait() const {
-  refuse_handlers(*handler_threads(), "wait");
-  environment_.state.await_end();
 }
 
 }  // namespace spindrift

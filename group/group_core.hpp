@@ -84,6 +84,7 @@ struct OwnCounters {
   Counter sleeps;
   Counter views;
   Counter stranded_since_ms;  ///< by the wall clock; 0: it is not
+  Counter disk_full_since_ms;  ///< of the journal, likewise
 };
 
 }  // namespace group
@@ -98,8 +99,7 @@ class GroupCore final : public views::Upcalls {
   void join(const group::Probe& probe);
 
   [[nodiscard]] NodeId self() const noexcept { return member_->self(); }
-  [[nodiscard]] group::SharedState& state() noexcept { return environment_.state; }
-  [[nodiscard]] const auto& handler_threads() const noexcept { return environment_.handler_threads; }
+  [[nodiscard]] group::Environment& environment() noexcept { return environment_; }
   [[nodiscard]] const group::Channels& channels() const noexcept { return channels_; }
   [[nodiscard]] std::vector<CounterValue> counters() const { return counters_->block.values(); }
   [[nodiscard]] group::PrivatePost& private_post() noexcept { return private_post_; }
@@ -121,23 +121,30 @@ class GroupCore final : public views::Upcalls {
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
   void on_space(SubgroupId id) override { channels_.on_space(id); }
   [[nodiscard]] bool accepts(SubgroupId id) const override {
-    return channels_[id].accepts() && !private_post_.holds_up(channels_[id]);
+    return !environment_.lacks_messages(id) && channels_[id].accepts() && !private_post_.holds_up(channels_[id]);
   }
   [[nodiscard]] bool busy(SubgroupId id) const override {
     return channels_[id].busy() || private_post_.holds_up(channels_[id]);
   }
-  [[nodiscard]] bool state_at_work(SubgroupId id) const override { return channels_[id].state_work().busy(); }
+  [[nodiscard]] bool state_at_work(SubgroupId id) const override {
+    return channels_[id].state_work().busy() || environment_.lacks_messages(id);
+  }
+  void replay(SubgroupId id, std::uint64_t to) override { environment_.logged->replay(id, to); }
+  void on_durable(SubgroupId id, std::uint64_t version) override;
   void on_view(const NewView& news) override;
   void on_boundary(SubgroupId id, const ObjectBoundary& boundary) override;
   void on_dropped(SubgroupId id, std::uint64_t messages) override;
-  [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId id) override { return channels_[id].save_state(); }
-  [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId id) override { return channels_[id].load_state(); }
+  [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId id) override {
+    return environment_.keeps_history(id) ? environment_.histories->save(id) : channels_[id].save_state();
+  }
+  [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId id) override {
+    return environment_.keeps_history(id) ? environment_.histories->load(id) : channels_[id].load_state();
+  }
   void on_private(NodeId from, std::span<const std::byte> message) override;
   void on_turned_away(NodeId node, const std::string& reason) override;
 
   [[nodiscard]] views::MemberOptions member_options(const View& everybody, const group::Probe& probe) const;
   void open_counters(const std::vector<NodeId>& nodes, const std::vector<SubgroupView>& subgroups);
-  void begin_status(std::uint64_t incarnation);
   void make_member(const group::Probe& probe);
   /// `credentials` null: nobody proves anything.
   void await_view(const fabric::tls::Credentials* credentials, Time limit);
@@ -146,7 +153,7 @@ class GroupCore final : public views::Upcalls {
   void poll();
   views::Member::Step step();
   bool take_from_application();
-  void follow_states();
+  bool follow_states(Time now);
   void begin_to_leave();
   bool read_tables();
   void publish_state();

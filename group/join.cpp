@@ -135,6 +135,10 @@ Error late(const Config& config, std::chrono::milliseconds waited, const std::ve
     return Error(ErrorKind::timed_out, what + (missing.empty() ? "" : ", of which a process runs here and does not answer"))
         .fix("let it go on if it is stopped (kill -CONT), or end it; [SPINDRIFT] join_timeout_ms says how long to wait");
   }
+  if (missing.empty()) {
+    return Error(ErrorKind::timed_out, what)
+        .fix("raise [SPINDRIFT] join_timeout_ms: it misses no other node, and this machine, or its disk, was not as fast");
+  }
   return Error(ErrorKind::timed_out, what)
       .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(config, missing) +
            ", or raise join_timeout_ms");
@@ -177,6 +181,11 @@ Result<void> check_layout(const std::vector<SubgroupView>& subgroups) {
           .fix("give it a name of 1 to " + std::to_string(layout_name_bytes_max) + " printable characters");
     }
     SPINDRIFT_TRY(check_ring(each.name, each.profile));
+    if (auto fault = fault_of(each.history, each.mode, each.storage, each.profile.message_bytes_max)) {
+      return Error(ErrorKind::bad_argument, "the program's layout: subgroup " + each.name + ": " + fault->what)
+          .at("GroupOptions::layout")
+          .fix(std::move(fault->fix));
+    }
   }
   return {};
 }
@@ -188,6 +197,43 @@ void report_upcall(const std::string& whose, const std::string& fix, Duration la
             {{"whose", whose}, {"ms", ms}, {"fix", fix}});
   status.on_handler_at_work(whose + " has been at work for " + std::to_string(ms) +
                             " ms on the thread that runs the protocol");
+}
+
+/// Throws bad_argument: a subgroup is logged, and there is no record of views beside which it could be.
+void open_memory(group::Environment& environment, const Config& config, const GuardedDirectory& directory,
+                 const LayoutFunction& layout) {
+  const std::vector<SubgroupView> subgroups = layout(value_or_throw(config.view()).members, nullptr);
+  const auto logged = std::ranges::find(subgroups, SubgroupStorage::logged, &SubgroupView::storage);
+  if (founded_by_present(config)) {
+    if (logged == subgroups.end()) return;
+    const std::string what = "subgroup " + logged->name + " is logged, and no founders are named";
+    throw Exception(Error(ErrorKind::bad_argument, what + ": only these know after a stop what was there before")
+                        .fix("name the nodes that found the group: [SPINDRIFT] founders"));
+  }
+  const auto wake = [&fabric = *environment.fabric] { fabric.wake(); };
+  group::NodeMemory memory = value_or_throw(group::open_node_memory(config, directory, subgroups, wake));
+  environment.memory = std::move(memory.record);
+  environment.journal = std::move(memory.journal);
+  if (!environment.journal) return;
+  environment.logged = std::make_unique<group::LoggedSubgroups>(*environment.journal, subgroups, wake);
+}
+
+group::MemberStatus first_status(const Config& config, const GuardedDirectory& directory, std::uint64_t incarnation) {
+  group::MemberStatus status;
+  status.group = config.group_name();
+  status.node = config.local_id();
+  status.beginning.agreed = agreed_values(config);
+  status.incarnation = incarnation;
+  status.process = static_cast<std::uint64_t>(::getpid());
+  status.beginning.ticks = group::process_start_ticks(status.process);
+  status.beginning.at_ms = group::wall_clock_ms();
+  status.partition_safety = !config.partitioning_safety_disabled();
+  status.state = to_string(views::MemberState::looking);
+  if (::mkdirat(directory.descriptor(), std::string(status_directory).c_str(), 0700) != 0 && errno != EEXIST) {
+    throw Exception(system_error("mkdir", errno).at(directory.path() + "/" + std::string(status_directory)));
+  }
+  status.beginning.before = group::predecessor_at(directory.through(status_file_name(config.local_id())));
+  return status;
 }
 
 }  // namespace
@@ -211,9 +257,8 @@ void GroupCore::join(const group::Probe& probe) {
   auto opened = value_or_throw(
       group::open_group_fabric(*config_, environment_.audit, attached_.discovery, probe.watch_fabric));
   environment_.fabric = std::move(opened.fabric);
-  if (!founded_by_present(*config_)) {
-    environment_.memory = value_or_throw(group::open_view_memory(*config_, *directory_, config_->local_id()));
-  }
+  open_memory(environment_, *config_, *directory_,
+              options_.layout ? options_.layout : value_or_throw(config_->layout_function()));
   make_member(probe);
   value_or_throw(observers_->start_elsewhere(*config_, opened.credentials, environment_.audit));
   value_or_throw(heartbeats_->start());
@@ -233,6 +278,7 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   options.founders = config_->founders();
   if (founded_by_present(*config_)) options.founded_by = views::FoundedBy::present;
   options.memory = environment_.memory.get();
+  if (environment_.logged) options.logs = &environment_.logged->logs();
   options.incarnation = new_incarnation(options.memory, options.self);
   options.layout = options_.layout ? group::steady(options_.layout, everybody.members)
                                    : value_or_throw(config_->layout_function());
@@ -241,8 +287,7 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
                                               : config_->digest();
   options.identity = {config_->group_name(), digest.words, views::spoken_versions()};
   if (config_->boolean("SPINDRIFT", "split_rows")) options.layout = with_split_rows(std::move(options.layout));
-  options.policy = probe.policy;
-  options.stepper = probe.stepper;
+  options.multicasting = {probe.policy, probe.stepper};
   options.suspect_after = config_->suspect_after();
   if (config_->partitioning_safety_disabled()) options.terms.rule = views::Mandate::Rule::all_left;
   if (config_->text("SPINDRIFT", "majority_lost") == "wait") options.terms.on_loss = views::Mandate::OnLoss::wait;
@@ -257,7 +302,8 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
 void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vector<SubgroupView>& subgroups) {
   std::vector<std::string> names;
   for (const SubgroupView& subgroup : subgroups) names.push_back(subgroup.name);
-  const std::size_t most = names.size() * (smc::Multicast::counters_max + 1) + nodes.size() + counters_per_process +
+  const std::size_t of_subgroups = smc::Multicast::counters_max + 1 + group::Histories::counters_each;
+  const std::size_t most = names.size() * of_subgroups + nodes.size() + counters_per_process +
                            group::LagGauges::counters(names.size(), nodes.size());
   const std::size_t of_each = smc::Multicast::counters_max + 2 + group::LagGauges::counters(1, nodes.size());
   auto counters = CounterBlock::in_file(directory_->through(node_file_name(config_->local_id(), counters_suffix)), most,
@@ -267,7 +313,8 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
   const Counter sleeps = block.counter("poller.sleeps"), views = block.counter("views.installed");
   const Counter slow_upcalls = block.counter("poller.slow_upcalls");
   const Counter stranded_since_ms = block.counter("member.stranded_since_ms");
-  counters_.emplace(group::OwnCounters{std::move(block), sleeps, views, stranded_since_ms});
+  const Counter disk_full_since_ms = block.counter("journal.full_since_ms");
+  counters_.emplace(group::OwnCounters{std::move(block), sleeps, views, stranded_since_ms, disk_full_since_ms});
   reports_.emplace(group::Reports{{environment_.clock, slow_upcalls},
                                   {},
                                   group::ConclusionWatch(group::handler_stuck_after(*config_)),
@@ -275,26 +322,8 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
                                   group::SendWaits(counters_->block, names, nodes),
                                   group::LagGauges(counters_->block, names, nodes),
                                   group::SizesReport(ring_sizes_of(subgroups))});
+  environment_.histories = group::Histories::of(subgroups, environment_.clock, counters_->block);
   environment_.fabric->count_in(&counters_->block);
-}
-
-void GroupCore::begin_status(std::uint64_t incarnation) {
-  group::MemberStatus status;
-  status.group = config_->group_name();
-  status.node = config_->local_id();
-  status.beginning.agreed = agreed_values(*config_);
-  status.incarnation = incarnation;
-  status.process = static_cast<std::uint64_t>(::getpid());
-  status.beginning.ticks = group::process_start_ticks(status.process);
-  status.beginning.at_ms = group::wall_clock_ms();
-  status.partition_safety = !config_->partitioning_safety_disabled();
-  status.state = to_string(views::MemberState::looking);
-  if (::mkdirat(directory_->descriptor(), std::string(status_directory).c_str(), 0700) != 0 && errno != EEXIST) {
-    throw Exception(system_error("mkdir", errno).at(directory_->path() + "/" + std::string(status_directory)));
-  }
-  const std::string path = directory_->through(status_file_name(config_->local_id()));
-  status.beginning.before = group::predecessor_at(path);
-  status_.emplace(path, std::move(status), counters_->block.counter("status.unwritten_since_ms"));
 }
 
 void GroupCore::make_member(const group::Probe& probe) {
@@ -307,7 +336,9 @@ void GroupCore::make_member(const group::Probe& probe) {
   const std::vector<SubgroupView> subgroups = options.layout(everybody.members, nullptr);
   value_or_throw(check_layout(subgroups));
   open_counters(everybody.members, subgroups);
-  begin_status(options.incarnation);
+  status_.emplace(directory_->through(status_file_name(config_->local_id())),
+                  first_status(*config_, *directory_, options.incarnation),
+                  counters_->block.counter("status.unwritten_since_ms"));
 
   member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, counters_->block);
   using group::UpcallHeartbeats;

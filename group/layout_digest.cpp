@@ -21,11 +21,18 @@ void add(RunningDigest& digest, const std::string& text) {
 }
 
 // The words that say why a subgroup is inadequate are for people; and the sizes of rings that change are those of the view.
+// Storage and history are named if they are not the default, so that layouts from before there were others keep their
+// digest.
 void add(RunningDigest& digest, const SubgroupView& subgroup) {
   add(digest, subgroup.name);
   add(digest, subgroup.members);
   add(digest, subgroup.senders);
   add(digest, static_cast<std::uint64_t>(subgroup.mode));
+  if (subgroup.storage == SubgroupStorage::logged) digest.add("logged ");
+  if (const HistoryBounds& history = subgroup.history; history.any()) {
+    digest.add("history ");
+    for (const std::uint64_t bound : {history.messages, history.bytes, history.age_ms}) add(digest, bound);
+  }
   const Profile& profile = subgroup.profile;
   for (const std::uint64_t size : {profile.message_bytes_max, profile.bulk_ring_bytes, profile.large_message_bytes})
     add(digest, size);

@@ -32,7 +32,9 @@ struct Replicas::Replica {
   std::uint64_t stable = 0;  ///< as last told; the poller's
 
   [[nodiscard]] bool loads(const views::Member& member) const {
-    return member.deliveries().loading(id) || subgroup.state_work().loading();
+    const LoggedSubgroups* const logged = subgroup.environment().logged.get();
+    const bool replays = logged != nullptr && logged->at_work(id);
+    return replays || member.deliveries().loading(id) || subgroup.state_work().loading();
   }
 };
 
@@ -48,7 +50,7 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
   }
   auto object_made = make(*channel);
   ReplicaBase& object = *object_made;
-  require_way_in(object, id);
+  require_way_in(object, subgroup);
   subgroup.set_replica(
       [&object](std::ostream& to) { value_or_throw(object.save(to)); },
       [&object](std::istream& from) {
@@ -68,8 +70,10 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
   return object;
 }
 
-// Thrown while nothing has been attached, so that the program may leave in order.
-void Replicas::require_way_in(const ReplicaBase& object, SubgroupId id) const {
+// Thrown while nothing has been attached, so that the program may leave in order. From a log any type comes.
+void Replicas::require_way_in(const ReplicaBase& object, const Channel& subgroup) const {
+  if (subgroup.description().storage == SubgroupStorage::logged) return;
+  const SubgroupId id = subgroup.id();
   const std::optional<Error> untransferable = object.untransferable();
   std::lock_guard lock(mutex_);
   if (untransferable && loading_[id.value()]) throw Exception(*untransferable);
@@ -83,7 +87,7 @@ std::vector<Replicas::Replica*> Replicas::all() const {
 }
 
 // A replica that is attached later begins with this view.
-void Replicas::on_view(const NewView& news, const views::Member& member) {
+void Replicas::on_view(const NewView& news, const views::Member& member, const LoggedSubgroups* logged) {
   const View& view = news.view;
   std::vector<std::vector<NodeId>> anew;
   {
@@ -92,7 +96,7 @@ void Replicas::on_view(const NewView& news, const views::Member& member) {
     loading_.clear();
     for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
       const SubgroupId id(s);
-      loading_.push_back(member.deliveries().loading(id));
+      loading_.push_back(member.deliveries().loading(id) || (logged != nullptr && logged->at_work(id)));
       anew.push_back(begins_anew(news, id, member.epoch()->loaded()[s]));
       members_[s].begin_view(view.id, view.subgroup(id).members, anew[s]);
     }
@@ -102,6 +106,21 @@ void Replicas::on_view(const NewView& news, const views::Member& member) {
     replica->loading = replica->loads(member);
     replica->object->on_view(members_[s], replica->loading, anew[s]);
     replica->stable = 0;
+  }
+}
+
+bool Replicas::replay(SubgroupId id, std::span<const Delivery> batch) {
+  for (Replica* const replica : all()) {
+    if (replica->id != id) continue;
+    replica->object->on_replay(batch);
+    return true;
+  }
+  return false;
+}
+
+void Replicas::on_durable(SubgroupId id, std::uint64_t version) {
+  for (Replica* const replica : all()) {
+    if (replica->id == id) replica->object->on_durable(version);
   }
 }
 

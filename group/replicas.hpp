@@ -31,7 +31,11 @@ class Replicas {
 
   // The poller.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
-  void on_view(const NewView& news, const views::Member& member);
+  /// `logged` is null where no subgroup is.
+  void on_view(const NewView& news, const views::Member& member, const LoggedSubgroups* logged);
+  /// Messages of the log. False: that subgroup carries no object here.
+  [[nodiscard]] bool replay(SubgroupId id, std::span<const Delivery> batch);
+  void on_durable(SubgroupId id, std::uint64_t version);
   /// Tells each what has become stable in its subgroup, and that the state is here.
   void on_pass(const views::Member& member);
   /// Answers queries that wait, as far as there is room for their answers. When answers have been posted.
@@ -44,7 +48,7 @@ class Replicas {
 
  private:
   struct Replica;
-  void require_way_in(const ReplicaBase& object, SubgroupId id) const;
+  void require_way_in(const ReplicaBase& object, const Channel& subgroup) const;
   [[nodiscard]] std::vector<Replica*> all() const;
   void on_query(SubgroupId id, NodeId from, std::span<const std::byte> message);
 

@@ -19,6 +19,12 @@
 // They take their parameters by value or by reference to const; parameters and results are default-constructible, and
 // travel as replicated_bytes.hpp says. They run on the poller thread and should return soon. They may start other calls,
 // but not wait for them.
+//
+// In a logged subgroup the log is the state: at a start and at a join updates run again, from the first one on, so that the
+// object is what it was; nothing is saved, and no serialize is needed. What only reads does not run again, and nobody is
+// answered. A method that runs again cannot start calls (would_block, and is_loaded() is false): those that it started are
+// in the log themselves. Future::durable waits until a call outlives any crash. A log has calls of the Methods of its time;
+// a later program names former lists: `using FormerMethods = spindrift::Formerly<spindrift::Replicates<&Ledger::deposit>>;`.
 #pragma once
 
 #include <optional>
@@ -53,7 +59,8 @@ class Replicated {
   }
 
   /// Waits until the own replica has the subgroup's state, which a member that joins a running group gets from another one
-  /// once it has attached the object; at all others at once. Throws timed_out, would_block in a handler that would have to
+  /// once it has attached the object, and any member of a logged subgroup from its log; at all others at once. Throws
+  /// timed_out, would_block in a handler that would have to
   /// wait, the reason for the group's end, and why the state cannot be taken here: refused (this program's Methods differ
   /// from those of the others), unsupported (the type cannot be loaded), bad_input. This member has left, or leaves, then.
   void loaded(std::optional<Duration> limit = {}) const { core_.state().await_loaded(limit); }

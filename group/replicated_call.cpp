@@ -22,6 +22,7 @@ std::string_view to_string(CallStage stage) {
     case CallStage::delivered: return "delivered";
     case CallStage::answered: return "answered by all replicas";
     case CallStage::stable: return "stable";
+    case CallStage::durable: return "durable";
   }
   return "";
 }
@@ -33,6 +34,7 @@ bool ReplicatedCall::reached_unlocked(CallStage stage) const noexcept {
     case CallStage::delivered: return delivered_;
     case CallStage::answered: return delivered_ && awaited_.empty();
     case CallStage::stable: return stable_;
+    case CallStage::durable: return durable_;
   }
   return false;
 }
@@ -43,6 +45,11 @@ bool ReplicatedCall::reached(CallStage stage) const {
 }
 
 void ReplicatedCall::wait(CallStage stage, std::optional<Duration> limit) const {
+  if (stage == CallStage::durable && way_ != CallWay::logged) {
+    throw Exception(Error(ErrorKind::bad_argument, "a replicated call becomes durable in a logged subgroup alone")
+                        .fix("give the subgroup \"storage\": \"logged\" in the layout, and set [PERS] file_path; or wait "
+                             "for stable()"));
+  }
   std::unique_lock lock(mutex_);
   const auto over = [&] { return reached_unlocked(stage) || ended_.has_value(); };
   if (!over()) {
@@ -126,6 +133,12 @@ void ReplicatedCall::on_stable() {
   changed_.notify_all();
 }
 
+void ReplicatedCall::on_durable() {
+  const std::lock_guard lock(mutex_);
+  durable_ = true;
+  changed_.notify_all();
+}
+
 void ReplicatedCall::on_view(std::span<const NodeId> members, std::span<const NodeId> anew) {
   const auto lost = [&](NodeId node) { return !contains(members, node) || contains(anew, node); };
   const std::lock_guard lock(mutex_);
@@ -197,16 +210,25 @@ void OpenCalls::forget_if_done(std::uint64_t id) {
   if (call && call->reached(CallStage::answered)) drop(id);
 }
 
-void OpenCalls::on_delivery(std::uint64_t id, std::optional<SequenceNumber> sequence, std::span<const NodeId> others) {
+void OpenCalls::on_delivery(std::uint64_t id, const CallPlace& place, std::span<const NodeId> others) {
   const std::shared_ptr<ReplicatedCall> call = find(id);
   if (!call) return;
-  if (sequence) {
+  if (place.sequence) {
     const std::lock_guard lock(mutex_);
-    unstable_.push_back({*sequence, call});
+    unstable_.push_back({*place.sequence, call});
   } else {
     call->on_stable();
   }
   call->on_delivery(others);
+  // A replica that takes its deliveries late hears of it when they are durable already.
+  if (place.version) {
+    const std::lock_guard lock(mutex_);
+    if (*place.version < durable_) {
+      call->on_durable();
+    } else {
+      undurable_.push_back({*place.version, call});
+    }
+  }
   forget_if_done(id);
 }
 
@@ -218,6 +240,17 @@ void OpenCalls::on_stable(SequenceNumber frontier) {
     if (const std::shared_ptr<ReplicatedCall> call = entry->call.lock()) call->on_stable();
   }
   unstable_.erase(unstable_.begin(), first_unstable);
+}
+
+void OpenCalls::on_durable(std::uint64_t version) {
+  const std::lock_guard lock(mutex_);
+  durable_ = version;
+  const auto first = std::find_if(undurable_.begin(), undurable_.end(),
+                                  [&](const Undurable& entry) { return entry.version >= version; });
+  for (auto entry = undurable_.begin(); entry != first; ++entry) {
+    if (const std::shared_ptr<ReplicatedCall> call = entry->call.lock()) call->on_durable();
+  }
+  undurable_.erase(undurable_.begin(), first);
 }
 
 void OpenCalls::begin(std::span<const NodeId> members) {
@@ -244,8 +277,12 @@ void OpenCalls::on_end(const Error& why) {
   for (const Unstable& entry : unstable_) {
     if (const std::shared_ptr<ReplicatedCall> call = entry.call.lock()) call->on_end(why);
   }
+  for (const Undurable& entry : undurable_) {
+    if (const std::shared_ptr<ReplicatedCall> call = entry.call.lock()) call->on_end(why);
+  }
   open_.clear();
   unstable_.clear();
+  undurable_.clear();
 }
 
 }  // namespace spindrift::replicated

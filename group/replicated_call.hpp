@@ -28,6 +28,7 @@ enum class CallStage {
   delivered,  ///< applied at the caller's own replica
   answered,   ///< every replica has answered or is lost
   stable,     ///< applied at every replica of the view
+  durable,    ///< on the disks of all members of the subgroup, which has to be logged
 };
 
 /// An answer larger than a private message comes in pieces. At most so many bytes: what a peer can make its caller hold.
@@ -46,6 +47,7 @@ struct PartedAnswer {
 /// The way of a call to the replicas that run it.
 enum class CallWay : std::uint8_t {
   ordered,  ///< by a multicast: no replica refuses it
+  logged,   ///< the same, in a logged subgroup: what is delivered becomes durable
   chosen,   ///< a query of chosen replicas, by private messages or the order: who is asked may refuse it
 };
 
@@ -58,8 +60,9 @@ class ReplicatedCall {
   ReplicatedCall(const ReplicatedCall&) = delete;
   ReplicatedCall& operator=(const ReplicatedCall&) = delete;
 
-  // For those who wait. `limit`: how long; none waits for ever. Throws would_block on a thread of handlers, timed_out, and
-  // the reason for the group's end if the stage was not reached before it.
+  // For those who wait. `limit`: how long; none waits for ever. Throws would_block on a thread of handlers, timed_out, the
+  // reason for the group's end if the stage was not reached before it, and bad_argument: calls of this way become durable
+  // nowhere.
   void wait(CallStage stage, std::optional<Duration> limit) const;
   [[nodiscard]] bool reached(CallStage stage) const;
 
@@ -73,6 +76,7 @@ class ReplicatedCall {
   /// Applied here, or on its way as a query; `others` are the replicas that will answer. Any thread, for a query.
   void on_delivery(std::span<const NodeId> others);
   void on_stable();
+  void on_durable();
   /// A node that is not among `members` will not answer any more, nor will one among `anew`: its process is another now, or
   /// gets the state, which may have the call in it.
   void on_view(std::span<const NodeId> members, std::span<const NodeId> anew);
@@ -96,6 +100,7 @@ class ReplicatedCall {
   mutable std::condition_variable changed_;
   bool delivered_ = false;
   bool stable_ = false;
+  bool durable_ = false;
   std::optional<Error> ended_;
   std::vector<NodeId> answered_;
   std::vector<NodeId> awaited_;  // once delivered
@@ -161,6 +166,12 @@ class CallOf final : public ReplicatedCall {
   std::vector<std::pair<NodeId, Answer<R>>> answers_;  // the own one first, once delivered
 };
 
+/// The place of a delivered call.
+struct CallPlace {
+  std::optional<SequenceNumber> sequence;     ///< in the order of the current view; nothing: of an earlier one, so stable
+  std::optional<std::uint64_t> version = {};  ///< in the log; nothing: there is none
+};
+
 /// The open calls of one replica. Threads: any.
 class OpenCalls {
  public:
@@ -183,11 +194,12 @@ class OpenCalls {
 
   // For the poller.
 
-  /// `sequence`: its place in the order of the current view; nothing: it is of an earlier one, and so stable.
-  void on_delivery(std::uint64_t id, std::optional<SequenceNumber> sequence, std::span<const NodeId> others);
+  void on_delivery(std::uint64_t id, const CallPlace& place, std::span<const NodeId> others);
   /// It was delivered, or has an answer more.
   void forget_if_done(std::uint64_t id);
   void on_stable(SequenceNumber frontier);
+  /// Calls of lower versions are durable at all members.
+  void on_durable(std::uint64_t version);
   /// Before the first view, any thread.
   void begin(std::span<const NodeId> members);
   void on_view(std::span<const NodeId> members, std::span<const NodeId> anew);
@@ -202,11 +214,17 @@ class OpenCalls {
     SequenceNumber sequence;
     std::weak_ptr<ReplicatedCall> call;
   };
+  struct Undurable {
+    std::uint64_t version;
+    std::weak_ptr<ReplicatedCall> call;
+  };
 
   mutable std::mutex mutex_;
-  std::vector<Open> open_;          // by id, which grows
-  std::vector<Unstable> unstable_;  // by sequence number, of the current view
-  std::vector<NodeId> members_;     // of the subgroup
+  std::vector<Open> open_;            // by id, which grows
+  std::vector<Unstable> unstable_;    // by sequence number, of the current view
+  std::vector<Undurable> undurable_;  // by version
+  std::uint64_t durable_ = 0;         // all of lower versions are; as last told
+  std::vector<NodeId> members_;       // of the subgroup
   std::uint64_t next_id_;
   std::optional<Error> ended_;
 };

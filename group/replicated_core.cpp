@@ -6,8 +6,10 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <spindrift/core/bytes.hpp>
+#include <spindrift/core/log.hpp>
 
 namespace spindrift {
 using Outcome = replicated::AnswerOutcome;
@@ -27,14 +29,48 @@ Head take_head(std::span<const std::byte> message) {
   return *head;
 }
 
+// A member of a view has been delivered everything of those before it.
+replicated::CallPlace place_of(const Delivery& delivery, ViewId present, const ReplicaChannel& channel) {
+  replicated::CallPlace place{delivery.sequence};
+  if (delivery.view < present) place.sequence.reset();
+  if (channel.logged()) place.version = delivery.version;
+  return place;
+}
+
+// A subgroup without enough members is empty: what its members had stays as it is.
+replicated::ReplicaState::Stage stage_with(std::span<const NodeId> members, bool loading, NodeId self,
+                                           replicated::ReplicaState::Stage before) {
+  using Stage = replicated::ReplicaState::Stage;
+  if (loading) return Stage::loading;
+  if (members.empty()) return before;
+  return std::find(members.begin(), members.end(), self) == members.end() ? Stage::outside : Stage::here;
+}
+
+Error log_of_other_methods(const Delivery& first, const ReplicaChannel& channel) {
+  return Error(ErrorKind::refused, "node " + std::to_string(channel.self().value()) +
+                                       " cannot make the replicated object of subgroup " + channel.subgroup() +
+                                       " from its log: version " + std::to_string(first.version) + ", of node " +
+                                       std::to_string(first.sender.value()) +
+                                       ", is no call of this program's Methods")
+      .fix("name the list of the program that wrote it in FormerMethods, and run that at all members; or run that program");
+}
+
+// The other one is no faulty member, but has not been restarted yet.
+Error beside_former_methods(NodeId other, const ReplicaChannel& channel) {
+  return Error(ErrorKind::refused, "node " + std::to_string(channel.self().value()) +
+                                       " cannot go on with the replicated object of subgroup " + channel.subgroup() +
+                                       ": node " + std::to_string(other.value()) +
+                                       " runs a program with the former list of Methods")
+      .fix("stop all members, and start all with the later program");
+}
+
 }  // namespace
 
 ReplicaChannel::~ReplicaChannel() = default;
 
-ReplicaBase::ReplicaBase(ReplicaChannel& channel, std::uint64_t methods_digest, std::size_t method_count)
+ReplicaBase::ReplicaBase(ReplicaChannel& channel, replicated::MethodLists lists)
     : channel_(channel),
-      methods_digest_(methods_digest),
-      method_count_(method_count),
+      lists_(std::move(lists)),
       handlers_(channel.handler_threads()),
       state_(channel.handler_threads()) {}
 
@@ -57,14 +93,14 @@ Error ReplicaBase::no_state_here() const {
 }
 
 std::vector<std::byte> ReplicaBase::begin_state(StateForm form) const {
-  const auto head = field_bytes(StateHead{methods_digest_, static_cast<std::uint64_t>(form)});
+  const auto head = field_bytes(StateHead{lists_.digest, static_cast<std::uint64_t>(form)});
   return {head.begin(), head.end()};
 }
 
 Result<std::span<const std::byte>> ReplicaBase::open_state(std::span<const std::byte> state, StateForm own) const {
   const auto head = field_at_front<StateHead>(state);
   if (!head) return Error(ErrorKind::bad_input, "the state of a replicated object is cut off");
-  const bool other_methods = head->digest != methods_digest_;
+  const bool other_methods = head->digest != lists_.digest;
   if (!other_methods && own == StateForm::none) return no_way_to_travel();
   if (other_methods || head->form != static_cast<std::uint64_t>(own)) {
     return Error(ErrorKind::refused, "node " + std::to_string(channel_.self().value()) +
@@ -88,7 +124,7 @@ void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, A
                         const std::shared_ptr<replicated::ReplicatedCall>& call) {
   state_.await_loaded({});
   const std::uint64_t id = calls_.add(call);
-  put_head(message, Request{methods_digest_, id, method, ask});
+  put_head(message, Request{lists_.digest, id, method, ask});
   try {
     channel_.send_ordered(message);
   } catch (...) {
@@ -106,7 +142,7 @@ void ReplicaBase::start_at(std::vector<std::byte>& message, std::uint32_t method
     static_cast<void>(call->on_refusal(of, replicated::refusal_error(Outcome::outside, of, channel_.subgroup())));
     return;
   }
-  put_head(message, Request{methods_digest_, *id, method, Ask::one});
+  put_head(message, Request{lists_.digest, *id, method, Ask::one});
   put_head(std::span(message).subspan(sizeof(Request)), Place{of.value()});
   try {
     channel_.send_ordered(message);
@@ -131,7 +167,7 @@ void ReplicaBase::start_query(std::vector<std::byte>& message, std::uint32_t met
     static_cast<void>(call->on_refusal(*of, replicated::refusal_error(Outcome::outside, *of, channel_.subgroup())));
     return;
   }
-  put_head(message, Request{methods_digest_, queried.id, method, Ask::direct});
+  put_head(message, Request{lists_.digest, queried.id, method, Ask::direct});
   try {
     for (const NodeId member : queried.members) channel_.send_query(member, message);
   } catch (...) {
@@ -141,8 +177,8 @@ void ReplicaBase::start_query(std::vector<std::byte>& message, std::uint32_t met
 }
 
 void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
-  if (state_.stage() == replicated::ReplicaState::Stage::given_up) return;
   for (const Delivery& delivery : batch) {
+    if (state_.stage() == replicated::ReplicaState::Stage::given_up) return;
     try {
       deliver(delivery);
     } catch (const replicated::BadBytes& bad) {
@@ -153,8 +189,11 @@ void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
 
 void ReplicaBase::deliver(const Delivery& delivery) {
   auto request = take_head<Request>(delivery.payload);
-  if (request.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
-  if (request.method >= method_count_) throw replicated::BadBytes("it is of a method that is not in the list");
+  if (request.digest != lists_.digest) {
+    if (lists_.place(request.digest, 0)) return give_up(beside_former_methods(delivery.sender, channel_));
+    throw replicated::BadBytes("its list of replicated methods is another than here");
+  }
+  if (request.method >= lists_.count) throw replicated::BadBytes("it is of a method that is not in the list");
   if (request.ask > Ask::own && request.ask != Ask::one) throw replicated::BadBytes("it asks for nothing known");
 
   const auto arguments = delivery.payload.subspan(sizeof request);
@@ -166,6 +205,36 @@ void ReplicaBase::deliver(const Delivery& delivery) {
     if (!members_.answers(channel_.self(), delivery.view)) request.ask = Ask::apply;
     apply(delivery.sender, request, arguments);
   }
+}
+
+// Impossible bytes, which no replica ran when they were delivered, none runs when they come again.
+void ReplicaBase::on_replay(std::span<const Delivery> batch) {
+  for (const Delivery& delivery : batch) {
+    if (state_.stage() == replicated::ReplicaState::Stage::given_up) return;
+    try {
+      replay(delivery);
+    } catch (const replicated::BadBytes&) {
+      continue;
+    }
+  }
+}
+
+// A call of this very process is in a log that comes to it if it was out of the subgroup meanwhile. Behind a call of this
+// list the others ran none of another list: they accused its sender.
+void ReplicaBase::replay(const Delivery& delivery) {
+  const auto request = field_at_front<Request>(delivery.payload);
+  const auto method = request ? lists_.place(request->digest, request->method) : std::nullopt;
+  if (!method) {
+    if (!replayed_) return give_up(log_of_other_methods(delivery, channel_));
+    log::warn(log::Room::group, "a message of the log is no call of this program's methods, and was none when it came",
+              {{"subgroup", channel_.subgroup()}, {"version", delivery.version}, {"sender", delivery.sender.value()}});
+    return;
+  }
+  replayed_ = true;
+  if (delivery.sender == channel_.self() && calls_.find(request->call)) return deliver(delivery);
+  const bool changes = request->ask == Ask::all || request->ask == Ask::apply;
+  if (!changes || *method >= lists_.count || is_query(*method)) return;
+  static_cast<void>(run(*method, delivery.payload.subspan(sizeof *request), nullptr, nullptr));
 }
 
 // A member that has gone since the call was made will not answer, nor one that got the state since it was delivered; one
@@ -182,16 +251,10 @@ void ReplicaBase::deliver_at(const Delivery& delivery, const Request& request, s
   }
   if (of == channel_.self()) return apply_own(delivery, request, arguments);
   const std::shared_ptr<replicated::ReplicatedCall> call = calls_.find(request.call);
-  calls_.on_delivery(request.call, place_of(delivery), std::span(&of, 1));
+  calls_.on_delivery(request.call, place_of(delivery, members_.view(), channel_), std::span(&of, 1));
   if (!call || members_.answers(of, delivery.view)) return;
   call->on_view(members_.nodes(), std::span(&of, 1));
   calls_.forget_if_done(request.call);
-}
-
-// A member of a view has been delivered everything of those before it.
-std::optional<SequenceNumber> ReplicaBase::place_of(const Delivery& delivery) const {
-  if (delivery.view < members_.view()) return std::nullopt;
-  return delivery.sequence;
 }
 
 void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments) {
@@ -208,7 +271,7 @@ void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, st
     std::copy_if(members_.nodes().begin(), members_.nodes().end(), std::back_inserter(others),
                  [&](NodeId node) { return node != channel_.self() && members_.answers(node, delivery.view); });
   }
-  calls_.on_delivery(request.call, place_of(delivery), others);
+  calls_.on_delivery(request.call, place_of(delivery, members_.view(), channel_), others);
 }
 
 void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const std::byte> arguments) {
@@ -218,7 +281,7 @@ void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const s
   }
   reply_.assign(sizeof(Reply), std::byte{});
   const Outcome outcome = run(request.method, arguments, nullptr, &reply_) ? Outcome::threw : Outcome::returned;
-  send_reply(caller, Reply{methods_digest_, request.call, static_cast<std::uint64_t>(outcome), 0});
+  send_reply(caller, Reply{lists_.digest, request.call, static_cast<std::uint64_t>(outcome), 0});
 }
 
 std::optional<std::vector<std::byte>> ReplicaBase::refusal(std::span<const std::byte> query, Outcome outcome) {
@@ -245,7 +308,7 @@ void ReplicaBase::answer_waiting() {
 // Outcome::returned: there is none.
 Outcome ReplicaBase::hindrance(const Request& query) const noexcept {
   using Stage = replicated::ReplicaState::Stage;
-  if (query.digest != methods_digest_) return Outcome::other_methods;
+  if (query.digest != lists_.digest) return Outcome::other_methods;
   switch (state_.stage()) {
     case Stage::here: return Outcome::returned;
     case Stage::outside: return Outcome::outside;
@@ -263,7 +326,7 @@ void ReplicaBase::answer_query(NodeId caller, std::span<const std::byte> message
       channel_.send_private(caller, *refusal(message, outcome));
       return;
     }
-    if (request.method >= method_count_ || !is_query(request.method)) {
+    if (request.method >= lists_.count || !is_query(request.method)) {
       throw replicated::BadBytes("it is of a method that is not in the list, or changes the object");
     }
     apply(caller, request, message.subspan(sizeof request));
@@ -305,7 +368,7 @@ void ReplicaBase::on_private(NodeId from, std::span<const std::byte> message) {
 
 void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   const auto reply = take_head<Reply>(message);
-  if (reply.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
+  if (reply.digest != lists_.digest) throw replicated::BadBytes("its list of replicated methods is another than here");
   if (reply.outcome > static_cast<std::uint64_t>(replicated::outcome_last)) {
     throw replicated::BadBytes("it neither returned nor threw, and was not refused");
   }
@@ -323,19 +386,10 @@ void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   calls_.forget_if_done(reply.call);
 }
 
-// A subgroup without enough members is empty: what its members had stays as it is.
-replicated::ReplicaState::Stage ReplicaBase::stage_with(std::span<const NodeId> members, bool loading) const {
-  using Stage = replicated::ReplicaState::Stage;
-  if (loading) return Stage::loading;
-  if (members.empty()) return state_.stage();
-  return std::find(members.begin(), members.end(), channel_.self()) == members.end() ? Stage::outside : Stage::here;
-}
-
 void ReplicaBase::begin(const replicated::ReplicaMembers& members, bool loading) {
   members_ = members;
   calls_.begin(members.nodes());
-  const bool any = !members.nodes().empty();
-  state_.set(any ? stage_with(members.nodes(), loading) : replicated::ReplicaState::Stage::outside);
+  state_.set(stage_with(members.nodes(), loading, channel_.self(), replicated::ReplicaState::Stage::outside));
 }
 
 void ReplicaBase::give_up(const Error& why) {
@@ -344,7 +398,7 @@ void ReplicaBase::give_up(const Error& why) {
 }
 
 void ReplicaBase::on_view(const replicated::ReplicaMembers& members, bool loading, std::span<const NodeId> anew) {
-  state_.set(stage_with(members.nodes(), loading));
+  state_.set(stage_with(members.nodes(), loading, channel_.self(), state_.stage()));
   members_ = members;
   calls_.on_view(members.nodes(), anew);
 }

@@ -50,6 +50,7 @@ class ReplicaChannel {
   [[nodiscard]] virtual std::size_t private_bytes_max() const noexcept = 0;  ///< of one
   [[nodiscard]] virtual NodeId self() const noexcept = 0;
   [[nodiscard]] virtual const std::string& subgroup() const noexcept = 0;  ///< its name
+  [[nodiscard]] virtual bool logged() const noexcept = 0;  ///< the subgroup's messages are kept, and come again
   /// The threads that must not wait for this group.
   [[nodiscard]] virtual const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept = 0;
   /// Accuses the node of bytes that no correct member writes; `what` says what is wrong with them. On the poller thread.
@@ -60,7 +61,7 @@ class ReplicaChannel {
 /// nothing of the application's.
 class ReplicaBase {
  public:
-  ReplicaBase(ReplicaChannel& channel, std::uint64_t methods_digest, std::size_t method_count);
+  ReplicaBase(ReplicaChannel& channel, replicated::MethodLists lists);
   virtual ~ReplicaBase();
   ReplicaBase(const ReplicaBase&) = delete;
   ReplicaBase& operator=(const ReplicaBase&) = delete;
@@ -70,6 +71,10 @@ class ReplicaBase {
   void begin(const replicated::ReplicaMembers& members, bool loading);
   /// Messages of the subgroup in their order.
   void on_delivery(std::span<const Delivery> batch);
+  /// Messages of the subgroup's log, in their order, which were delivered before this process had the object: what they
+  /// changed is changed again, and nobody is answered, or accused. Before any `on_delivery` that follows them. A log that
+  /// begins with calls of a list that is not known here is given up, and so refused.
+  void on_replay(std::span<const Delivery> batch);
   /// A private message of another member: an answer.
   void on_private(NodeId from, std::span<const std::byte> message);
   /// A query of any member, this one included.
@@ -86,6 +91,8 @@ class ReplicaBase {
   void on_loaded() { state_.set(replicated::ReplicaState::Stage::here); }
   /// All members have delivered what is below `frontier` in the current view. Called when it grew.
   void on_stable(SequenceNumber frontier);
+  /// All members of the logged subgroup have what is of a lower version on their disks. Called when it grew.
+  void on_durable(std::uint64_t version) { calls_.on_durable(version); }
   /// Nothing will be called any more; waiting callers are told `why`. The channel is not used after it.
   void on_end(const Error& why);
   /// The state that came cannot be taken here: whoever waits is told `why`, and the object takes and gives nothing any more.
@@ -154,7 +161,6 @@ class ReplicaBase {
                    const std::shared_ptr<replicated::ReplicatedCall>& call);
   [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handlers() const noexcept { return handlers_; }
   [[nodiscard]] ReplicaChannel& channel() const noexcept { return channel_; }
-  [[nodiscard]] std::uint64_t methods_digest() const noexcept { return methods_digest_; }
 
   /// Runs a method on the object, and returns whether it threw. The answer goes to `own` if that is not null, and as bytes
   /// behind those of `reply` if that is not null. Throws BadBytes before the object is touched.
@@ -165,24 +171,22 @@ class ReplicaBase {
 
  private:
   void deliver(const Delivery& delivery);
+  void replay(const Delivery& delivery);
   void deliver_at(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
-  /// Nothing: of an earlier view.
-  [[nodiscard]] std::optional<SequenceNumber> place_of(const Delivery& delivery) const;
   void apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
   void apply(NodeId caller, const Request& request, std::span<const std::byte> arguments);
   void answer_query(NodeId caller, std::span<const std::byte> message);
   [[nodiscard]] replicated::AnswerOutcome hindrance(const Request& query) const noexcept;
   void send_reply(NodeId caller, Reply head);
-  [[nodiscard]] replicated::ReplicaState::Stage stage_with(std::span<const NodeId> members, bool loading) const;
   void take_reply(NodeId from, std::span<const std::byte> message);
 
   ReplicaChannel& channel_;
-  const std::uint64_t methods_digest_;
-  const std::size_t method_count_;
+  const replicated::MethodLists lists_;
   const std::shared_ptr<const group::HandlerThreads> handlers_;
   replicated::ReplicaState state_;
   replicated::OpenCalls calls_;
   replicated::ReplicaMembers members_;  // the poller's
+  bool replayed_ = false;               // the same: some call of the log
   std::vector<std::byte> reply_;  // the poller's; kept for its memory
   replicated::WaitingQueries waiting_;
 };
@@ -194,7 +198,7 @@ class ReplicaCore final : public ReplicaBase {
 
   template <class... Arguments>
   explicit ReplicaCore(ReplicaChannel& channel, Arguments&&... arguments)
-      : ReplicaBase(channel, replicated::DigestOf<Methods>::value(), Methods::count),
+      : ReplicaBase(channel, replicated::method_lists<Methods>(typename FormerMethodsOf<T>::type{})),
         object_(std::forward<Arguments>(arguments)...) {}
 
   /// A call at its place of the order; `wants_answers` of all replicas.
@@ -207,7 +211,8 @@ class ReplicaCore final : public ReplicaBase {
     if constexpr (fits) {
       const Ask ask = wants_answers ? Ask::all : Traits::is_const ? Ask::own : Ask::apply;
       std::vector<std::byte> message = request<method>(sizeof(Request), std::forward<Given>(given)...);
-      started = std::make_shared<replicated::CallOf<Returned>>(handlers());
+      const replicated::CallWay way = channel().logged() ? replicated::CallWay::logged : replicated::CallWay::ordered;
+      started = std::make_shared<replicated::CallOf<Returned>>(handlers(), way);
       start(message, position<method>, ask, started);
     }
     return Future<Returned>(std::move(started));

@@ -76,11 +76,17 @@ class Future {
   }
   /// Waits until every replica of the view has applied the call.
   void stable(std::optional<Duration> limit = {}) const { call_->wait(replicated::CallStage::stable, limit); }
+  /// In a logged subgroup: waits until the call, and with it all before it, is on the disks of all members of the subgroup.
+  /// It is in the object from then on, through any crash of any number of members; before, it may be gone if all stop at
+  /// once. Throws bad_argument where the subgroup is not logged.
+  void durable(std::optional<Duration> limit = {}) const { call_->wait(replicated::CallStage::durable, limit); }
 
   /// Whether `delivered` would return at once.
   [[nodiscard]] bool is_delivered() const { return call_->reached(replicated::CallStage::delivered); }
   /// Whether `stable` would return at once.
   [[nodiscard]] bool is_stable() const { return call_->reached(replicated::CallStage::stable); }
+  /// Whether `durable` would return at once. Never where the subgroup is not logged.
+  [[nodiscard]] bool is_durable() const { return call_->reached(replicated::CallStage::durable); }
 
  private:
   std::shared_ptr<const replicated::CallOf<R>> call_;

@@ -3,14 +3,18 @@
 // than was meant.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <typeinfo>
+#include <vector>
 
 #include <spindrift/core/digest.hpp>
 
@@ -27,6 +31,22 @@ struct Replicates {
 template <class T>
 struct MethodsOf {
   using type = typename T::Methods;
+};
+
+/// Lists that the object had before, whose calls may be in the log of a logged subgroup: `using FormerMethods =
+/// spindrift::Formerly<spindrift::Replicates<&Ledger::deposit>>;`. Their non-const methods are in the list of now, too.
+template <class... Lists>
+struct Formerly {};
+
+/// The former lists of T are found here, if there are any; to be specialized as MethodsOf.
+template <class T>
+struct FormerMethodsOf {
+  using type = Formerly<>;
+};
+template <class T>
+  requires requires { typename T::FormerMethods; }
+struct FormerMethodsOf<T> {
+  using type = typename T::FormerMethods;
 };
 
 namespace replicated {
@@ -108,6 +128,43 @@ struct DigestOf<Replicates<methods...>> {
     return digest_of(std::string_view((std::to_string(sizeof...(methods)) + '\n' + ... + describe<methods>()))).words[0];
   }
 };
+
+/// The list of an object's methods as far as its base knows it, and those of before.
+struct MethodLists {
+  static constexpr std::uint32_t gone = std::numeric_limits<std::uint32_t>::max();  ///< not in the list, and only read
+  struct Former {
+    std::uint64_t digest = 0;
+    std::vector<std::uint32_t> places{};  ///< that its methods have now
+  };
+
+  std::uint64_t digest = 0;
+  std::size_t count = 0;
+  std::vector<Former> former{};
+
+  /// The place now of a method of the list with that digest, which may be none of it; nothing: no such list is known.
+  [[nodiscard]] std::optional<std::uint32_t> place(std::uint64_t of, std::uint32_t method) const {
+    if (of == digest) return method;
+    const auto found = std::find_if(former.begin(), former.end(), [&](const Former& each) { return each.digest == of; });
+    if (found == former.end()) return std::nullopt;
+    return method < found->places.size() ? found->places[method] : gone;
+  }
+};
+
+template <class Now, auto method>
+consteval std::uint32_t place_now() {
+  constexpr std::size_t place = position_in<method, Now>;
+  constexpr bool known = place < Now::count || Traits<method>::is_const;
+  static_assert(known, "a non-const method of FormerMethods is not in the list of Methods: its calls in logs could not run");
+  return place < Now::count ? static_cast<std::uint32_t>(place) : MethodLists::gone;
+}
+template <class Now, auto... methods>
+MethodLists::Former former_list(Replicates<methods...>) {
+  return {DigestOf<Replicates<methods...>>::value(), {place_now<Now, methods>()...}};
+}
+template <class Now, class... Lists>
+MethodLists method_lists(Formerly<Lists...>) {
+  return {DigestOf<Now>::value(), Now::count, {former_list<Now>(Lists{})...}};
+}
 
 }  // namespace replicated
 

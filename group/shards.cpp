@@ -17,7 +17,7 @@ Shards::Shards(GroupCore& core, std::string_view subgroup) : core_(core), name_(
 }
 
 std::optional<std::uint32_t> Shards::mine() const {
-  const View view = core_.state().view();
+  const View view = core_.environment().state.view();
   for (std::uint32_t shard = 0; shard < count(); ++shard) {
     if (view.subgroup(ids_[shard]).member_position(core_.self())) return shard;
   }

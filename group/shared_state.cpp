@@ -52,9 +52,10 @@ void SharedState::await_loaded(std::optional<Duration> limit) const {
     changed_.wait(lock, over);
   } else if (!changed_.wait_for(lock, *limit, over)) {
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(*limit).count();
-    throw Exception(Error(ErrorKind::timed_out, own_name() + " has not got the states of its subgroups within " +
+    throw Exception(Error(ErrorKind::timed_out, own_name() + " has not got the states and logs of its subgroups within " +
                                                     std::to_string(milliseconds) + " ms")
-                        .fix("set the handlers of all subgroups first: no state comes without them"));
+                        .fix("set the handlers of all subgroups first: nothing comes without them; or wait longer, for "
+                             "handlers are given a whole log"));
   }
   if (loading()) check_open_unlocked();
 }

@@ -59,6 +59,7 @@ Json to_json(const MemberStatus::Change& change) {
 Json to_json(const MemberStatus::SubgroupEntry& subgroup) {
   return {{"name", subgroup.name},
           {"mode", subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered"},
+          {"storage", subgroup.storage == SubgroupStorage::logged ? "logged" : "memory"},
           {"members", to_json(subgroup.members)},
           {"senders", to_json(subgroup.senders)},
           {"inadequate", subgroup.inadequate},
@@ -189,12 +190,16 @@ MemberStatus::SubgroupEntry subgroup_from(const Json& json) {
   const Fields fields(json, "a subgroup");
   const std::string mode = fields.text("mode");
   if (mode != "ordered" && mode != "unordered") throw Broken{"a subgroup's mode is neither ordered nor unordered"};
+  // Members of releases before there was another storage do not name theirs.
+  const std::string storage = json.contains("storage") ? fields.text("storage") : "memory";
+  if (storage != "memory" && storage != "logged") throw Broken{"a subgroup's storage is neither memory nor logged"};
   return {.name = fields.text("name"),
           .mode = mode == "ordered" ? DeliveryMode::ordered : DeliveryMode::unordered,
           .members = fields.nodes("members"),
           .senders = fields.nodes("senders"),
           .inadequate = fields.text("inadequate"),
-          .blocked = fields.text("blocked")};
+          .blocked = fields.text("blocked"),
+          .storage = storage == "logged" ? SubgroupStorage::logged : SubgroupStorage::memory};
 }
 
 bool names_a_state(std::string_view name) {

@@ -31,6 +31,7 @@ struct MemberStatus {
     std::vector<NodeId> senders;
     std::string inadequate;  ///< why it has no members in this view; empty: it has
     std::string blocked;     ///< why sends of this node wait; empty: they do not
+    SubgroupStorage storage = SubgroupStorage::memory;
     bool operator==(const SubgroupEntry&) const = default;
   };
   struct Change {

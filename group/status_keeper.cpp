@@ -31,7 +31,8 @@ void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
   status_.subgroups.clear();
   for (const SubgroupView& subgroup : view.subgroups) {
     if (subgroup.dropped) continue;
-    status_.subgroups.push_back({subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {}});
+    status_.subgroups.push_back({subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {},
+                                 subgroup.storage});
   }
   if (status_.changes.size() == MemberStatus::changes_max) status_.changes.pop_front();
   status_.changes.push_back({view.id, now_ms, view.members, news.joined, news.left, news.failed});

@@ -109,7 +109,7 @@ Result<void> check_owner(int file, const std::string& path) {
   if (own) return {};
   return Error(ErrorKind::refused, "it is no file that this user alone may write")
       .at(path)
-      .fix("see who made it, and remove it");
+      .fix("chown it to the user that runs the node, and chmod 600 " + path + "; without it the node forgets its last view");
 }
 
 /// A store with its number; nothing: none was made since this boot.

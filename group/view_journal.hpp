@@ -5,28 +5,18 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/group/found_journal.hpp>
+#include <spindrift/group/node_journal.hpp>
 #include <spindrift/group/view_file.hpp>
-#include <spindrift/store/file_storage.hpp>
 #include <spindrift/store/journal.hpp>
 #include <spindrift/views/view_memory.hpp>
 
 namespace spindrift::group {
-
-/// The directories of the journals of a group's nodes: "<above>/<group>/<node>".
-struct JournalPlace {
-  std::string above;  ///< [PERS] file_path; absolute
-  std::string group;
-
-  [[nodiscard]] std::string of_group() const { return above + "/" + group; }
-  [[nodiscard]] std::string of(NodeId node) const { return of_group() + "/" + std::to_string(node.value()); }
-};
-/// Nothing: the configuration names no directory of journals. A relative one is below the working directory.
-[[nodiscard]] std::optional<JournalPlace> journal_place(const Config& config);
 
 /// Not thread-safe. A store waits for the disk.
 class ViewJournal final : public views::ViewMemory {
@@ -35,6 +25,8 @@ class ViewJournal final : public views::ViewMemory {
   /// (another process has it, somebody else can write there, or it is another group's or node's), bad_input (it is damaged),
   /// unsupported, disk_full, resource.
   [[nodiscard]] static Result<std::unique_ptr<ViewJournal>> open(ViewFile file, const JournalPlace& place, NodeId node);
+  /// The same in a journal that has the logs of the node, too. `close` closes it.
+  [[nodiscard]] static Result<std::unique_ptr<ViewJournal>> open(ViewFile file, std::shared_ptr<NodeJournal> journal);
   /// Deletes the journal of that node, if there is one. Errors: refused (a process of the node runs), resource.
   [[nodiscard]] static Result<void> forget(const JournalPlace& place, NodeId node);
   /// The record in the journal of a node, whatever runs. Nothing: it has none. Errors: as `open`.
@@ -47,18 +39,28 @@ class ViewJournal final : public views::ViewMemory {
   void close() override;
 
  private:
-  ViewJournal(ViewFile file, JournalPlace place, NodeId node, std::unique_ptr<store::FileStorage> storage)
-      : file_(std::move(file)), place_(std::move(place)), node_(node), storage_(std::move(storage)) {}
+  /// A journal of records alone, which waits for the disk itself: a thread would only add to that.
+  struct Own {
+    std::unique_ptr<store::Storage> storage;
+    store::Journal journal;
+    std::uint64_t time = 0;  // of its last entry
+    bool trims = false;      // there is nothing in it but records
+  };
 
-  [[nodiscard]] Result<void> begin();
+  ViewJournal(ViewFile file, JournalPlace place, NodeId node)
+      : file_(std::move(file)), place_(std::move(place)), node_(node) {}
+
+  [[nodiscard]] Result<std::optional<views::ViewRecord>> last(const JournalContent& content);
+  void note_logs_lost(views::ViewRecord& record) const;
+  [[nodiscard]] Result<void> keep(const std::optional<views::ViewRecord>& last);
+  [[nodiscard]] Result<void> commit(store::EntryHead head, std::span<const std::byte> payload);
   [[nodiscard]] std::optional<Neighbor> beside(NodeId node);
 
   ViewFile file_;
   JournalPlace place_;
   NodeId node_;
-  std::unique_ptr<store::FileStorage> storage_;
-  std::optional<store::Journal> journal_;      // until it is closed
-  std::uint64_t time_ = 0;                     // of its last entry
+  std::optional<Own> own_;                     // until it is closed, or:
+  std::shared_ptr<NodeJournal> shared_;        // likewise
   std::optional<views::ViewRecord> stored_;    // last, by this process or one before
   std::map<NodeId, std::optional<views::ViewRecord>> beside_;  // of nodes without a file; they have not run since
 };
@@ -67,9 +69,15 @@ class ViewJournal final : public views::ViewMemory {
 /// Errors: as of the two.
 [[nodiscard]] Result<std::optional<views::ViewRecord>> last_record(const std::optional<JournalPlace>& place, ViewFile& file,
                                                                    NodeId node);
-/// The record of views of that node as the configuration has it kept: in a file, and in a journal if one is named. Errors:
-/// as of the two.
-[[nodiscard]] Result<std::unique_ptr<views::ViewMemory>> open_view_memory(const Config& config,
-                                                                          const GuardedDirectory& directory, NodeId node);
+/// The things that a node's processes leave to the next.
+struct NodeMemory {
+  std::shared_ptr<NodeJournal> journal;       ///< null: no subgroup is logged
+  std::unique_ptr<views::ViewMemory> record;  ///< of views
+};
+/// As the configuration has them kept: the record in a file, and in a journal if one is named, with the messages of the
+/// subgroups of `layout` that are logged. `wake`: see NodeJournal::Progress. Errors: as of all of these; bad_argument
+/// (one is logged and no journal named).
+[[nodiscard]] Result<NodeMemory> open_node_memory(const Config& config, const GuardedDirectory& directory,
+                                                  std::span<const SubgroupView> layout, NodeJournal::Progress wake);
 
 }  // namespace spindrift::group

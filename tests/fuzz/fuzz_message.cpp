@@ -97,6 +97,11 @@ void check(const ReviveRequest& request) {
   const auto again = decode(encode(request), ours, two_shapes());
   expect(again && std::get<ReviveRequest>(*again).revival == request.revival, "a revival survives its own encoding");
 }
+void check(const LogRequest& request) {
+  expect(request.subgroup.value() < subgroups_max, "a log of a subgroup that exists");
+  const auto again = decode(encode(request), ours, two_shapes());
+  expect(again && std::get<LogRequest>(*again).end == request.end, "the end of a log survives its own encoding");
+}
 void check(const PrivateMessage&) {}
 void check(const MessagePart& part) {
   expect(!part.bytes.empty() && part.left <= parted_message_bytes_max, "a part has an end");

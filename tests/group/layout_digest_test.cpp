@@ -42,6 +42,8 @@ TEST_CASE("layouts that give the same subgroups have one digest, and a differenc
   const auto differs = [&](auto change) { CHECK_FALSE(digest_of_layout(changed(change), four) == usual); };
   differs([](SubgroupView& one, auto&, auto*) { one.name = "two"; });
   differs([](SubgroupView& one, auto&, auto*) { one.mode = DeliveryMode::unordered; });
+  differs([](SubgroupView& one, auto&, auto*) { one.storage = SubgroupStorage::logged; });
+  differs([](SubgroupView& one, auto&, auto*) { one.history = {.messages = 3}; });
   differs([](SubgroupView& one, auto&, auto*) { ++one.profile.message_bytes_max; });
   differs([](SubgroupView& one, auto&, auto*) { one.topics = {"x"}; });
   differs([](SubgroupView& one, auto&, auto*) { one.senders.pop_back(); });

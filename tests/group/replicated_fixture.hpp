@@ -53,6 +53,7 @@ class ReplicaFixture {
     [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return fixture_.message_bytes_max; }
     [[nodiscard]] spindrift::NodeId self() const noexcept override { return self_; }
     [[nodiscard]] const std::string& subgroup() const noexcept override { return fixture_.subgroup_; }
+    [[nodiscard]] bool logged() const noexcept override { return fixture_.logged; }
     [[nodiscard]] const std::shared_ptr<const spindrift::group::HandlerThreads>& handler_threads() const noexcept override {
       return fixture_.handlers_;
     }
@@ -183,6 +184,7 @@ class ReplicaFixture {
 
   std::vector<Member> members;
   std::size_t message_bytes_max = 4096;
+  bool logged = false;
   bool crowded = false;  ///< too many answers wait everywhere
 
  private:

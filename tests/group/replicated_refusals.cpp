@@ -79,4 +79,12 @@ struct Taker {
   using Methods = spindrift::Replicates<&Taker::take>;
 };
 void use(spindrift::Group& group) { static_cast<void>(group.replicated<Taker>("taker")); }
+#elif MISTAKE == 18  // a non-const method of FormerMethods is not in the list of Methods
+struct Forgetful {
+  void note(int) {}
+  void strike(int) {}
+  using Methods = spindrift::Replicates<&Forgetful::note>;
+  using FormerMethods = spindrift::Formerly<spindrift::Replicates<&Forgetful::note, &Forgetful::strike>>;
+};
+void use(spindrift::Group& group) { static_cast<void>(group.replicated<Forgetful>("forgetful")); }
 #endif

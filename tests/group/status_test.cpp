@@ -250,6 +250,24 @@ TEST_CASE_METHOD(StatusFixture, "the last 32 changes are kept") {
   CHECK(status->changes.back().view == ViewId(39));
 }
 
+TEST_CASE_METHOD(StatusFixture, "a status says which subgroups are logged, and one that says nothing of it has none") {
+  StatusKeeper keeper(path, first());
+  View view = view_of(3, {NodeId(0), NodeId(1)});
+  view.subgroups[0].storage = SubgroupStorage::logged;
+  keeper.on_view({view, {}, {}, {}, {}}, 1000);
+  keeper.flush();
+  auto status = value_or_throw(read_status(path));
+  CHECK(status.subgroups == keeper.status().subgroups);
+  CHECK(status.subgroups.at(0).storage == SubgroupStorage::logged);
+  CHECK(status.subgroups.at(1).storage == SubgroupStorage::memory);
+  std::string of_old = text();
+  const std::string said = "\"storage\":\"logged\"";
+  REQUIRE(of_old.find(said) != std::string::npos);
+  replace(of_old.replace(of_old.find(said), said.size(), "\"extra\":1"));
+  status = value_or_throw(read_status(path));
+  CHECK(status.subgroups.at(0).storage == SubgroupStorage::memory);
+}
+
 TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible field is refused by its name") {
   StatusKeeper keeper(path, first());
   keeper.on_view({view_of(3, {NodeId(0), NodeId(1)}), {}, {NodeId(4)}, {{NodeId(5), "x"}}, {}}, 1000);
@@ -306,6 +324,8 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
   CHECK_THAT(with("\"state\":\"failed\"", "\"state\":7"), Contains("state"));
   CHECK_THAT(with("\"partition_safety\":true", "\"partition_safety\":1"), Contains("partition_safety"));
   CHECK_THAT(with("\"mode\":\"ordered\"", "\"mode\":\"sorted\""), Contains("mode"));
+  CHECK_THAT(with("\"storage\":\"memory\"", "\"storage\":\"disk\""), Contains("storage"));
+  CHECK_THAT(with("\"storage\":\"memory\"", "\"storage\":null"), Contains("storage"));
   CHECK_THAT(with("\"members\":[0,1]", "\"members\":[1,1]"), Contains("twice"));
   CHECK_THAT(with("\"version\":6", "\"version\":5"), Contains("version"));
 }

@@ -46,6 +46,7 @@ struct Host {
 views::ViewRecord record_of_view(std::uint64_t id) {
   views::ViewRecord record;
   record.since = 7;
+  record.logs_from = 5;
   record.last = views::RecordedView{ViewId(id), {{NodeId(0), 8}, {NodeId(1), 9}}, {1, {{NodeId(0), "a:1"}}, {}}};
   return record;
 }

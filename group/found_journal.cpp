@@ -1,0 +1,135 @@
+// All of a journal is read before its node goes on with it.
+#include <spindrift/group/found_journal.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <random>
+#include <utility>
+
+#include <spindrift/core/guarded_directory.hpp>
+
+namespace spindrift::group {
+namespace {
+
+Digest drawn_digest() {
+  std::random_device device;
+  const auto word = [&] { return std::uint64_t{device()} << 32U | device(); };
+  return {{word(), word()}};
+}
+
+Error damaged(const store::Damage& damage) {
+  return Error(ErrorKind::bad_input, std::string(to_string(damage.kind)))
+      .at(damage.place)
+      .fix("see what can still be read: spindrift log verify. If this node may forget which view of the group it was in "
+           "last, and others have the logs that it has, have it forget both: spindrift group forget --config FILE NODE; a "
+           "copy of the directory is of use only if it has the group's last view");
+}
+
+Result<JournalContent> content_of(store::Storage& storage, const store::JournalOwner& owner) {
+  SPINDRIFT_TRY_ASSIGN(auto findings, store::examine(storage, owner));
+  if (const store::Damage* const damage = findings.loss()) return damaged(*damage);
+  JournalContent content{std::move(findings), std::nullopt};
+  SPINDRIFT_TRY(store::visit_entries(storage, content.findings, content.findings.first(), [&](const store::Entry& entry) {
+    if (entry.head.kind == store::EntryKind::view) {
+      content.view.emplace(entry.payload.begin(), entry.payload.end());
+      content.views.push_back(digest_of(entry.payload));
+    }
+    if (entry.head.kind == store::EntryKind::base) content.bases[entry.head.subgroup] = entry.position;
+    return true;
+  }));
+  return content;
+}
+
+/// Their names last as those of the files in them do.
+Result<void> make_directories(const JournalPlace& place) {
+  auto opened = open_guarded_directory(place.of_group(), 2);
+  if (!opened) {
+    return Error(opened.error().kind(), opened.error().message())
+        .at(opened.error().place())
+        .fix("name in [PERS] file_path an absolute directory that this user alone may write, and whose parent is there");
+  }
+  const FileDescriptor of_group = std::move(opened).value();
+  for (const char* const above : {"..", "../.."}) {
+    const FileDescriptor directory(::openat(of_group.get(), above, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // One that cannot be read is that of somebody who has made this one for us.
+    if (!directory && errno == EACCES) continue;
+    const std::string path = place.of_group() + "/" + above;
+    if (!directory) return system_error("open", errno).at(path);
+    if (::fsync(directory.get()) != 0) return system_error("fsync", errno).at(path);
+  }
+  return {};
+}
+
+/// A directory that cannot be looked at may be there.
+Result<bool> exists(const std::string& path) {
+  std::error_code failure;
+  const bool is_there = std::filesystem::exists(path, failure);
+  if (failure) return system_error("stat", failure.value()).at(path);
+  return is_there;
+}
+
+/// Above those of all processes that have written the journal.
+std::uint64_t next_writer(const store::JournalFindings& findings) {
+  std::uint64_t highest = 0;
+  for (const store::FoundSegment& segment : findings.segments) highest = std::max(highest, segment.head.seal.incarnation);
+  return highest + 1;
+}
+
+}  // namespace
+
+std::optional<JournalPlace> journal_place(const Config& config) {
+  const std::string& path = config.text("PERS", "file_path");
+  if (path.empty()) return std::nullopt;
+  return JournalPlace{std::filesystem::absolute(path).lexically_normal().string(), config.group_name()};
+}
+
+bool JournalContent::has_logs() const noexcept {
+  return std::ranges::any_of(findings.ends.all(), [](const auto& end) { return end.subgroup != store::no_subgroup; });
+}
+
+Error unusable_journal(const JournalPlace& place, NodeId node, Error why) {
+  const ErrorKind kind = why.kind();
+  Error error(kind, "the journal of node " + std::to_string(node.value()) + " cannot be used");
+  return std::move(error).at(place.of(node)).because(std::move(why));
+}
+
+Result<std::optional<JournalContent>> read_journal(const JournalPlace& place, NodeId node) {
+  SPINDRIFT_TRY_ASSIGN(const bool is_there, exists(place.of(node)));
+  if (!is_there) return std::optional<JournalContent>();
+  SPINDRIFT_TRY_ASSIGN(auto storage, store::FileStorage::open_to_read(place.of(node)));
+  SPINDRIFT_TRY_ASSIGN(auto content, content_of(storage, place.owner(node)));
+  return std::optional(std::move(content));
+}
+
+Result<void> forget_journal(const JournalPlace& place, NodeId node) {
+  SPINDRIFT_TRY_ASSIGN(const bool is_there, exists(place.of(node)));
+  if (!is_there) return {};
+  SPINDRIFT_TRY_ASSIGN(auto storage, store::FileStorage::open_at(place.of(node)));
+  SPINDRIFT_TRY_ASSIGN(const auto names, storage.names());
+  // Segments go first, the newest last, and then what says that there were any: a part of them is damage.
+  for (const std::string& name : names) SPINDRIFT_TRY(storage.remove(name));
+  return storage.sync_names();
+}
+
+Result<FoundJournal> FoundJournal::take(const JournalPlace& place, NodeId node) {
+  SPINDRIFT_TRY(make_directories(place));
+  auto storage = store::FileStorage::open_at(place.of(node));
+  if (!storage) return unusable_journal(place, node, std::move(storage).error());
+  auto content = content_of(storage.value(), place.owner(node));
+  if (!content) return unusable_journal(place, node, std::move(content).error());
+  return FoundJournal{place, node, std::make_unique<store::FileStorage>(std::move(storage).value()),
+                      std::move(content).value()};
+}
+
+Result<store::Journal> FoundJournal::go_on(const store::JournalOptions& options) const {
+  const store::JournalWriter writer{place.owner(node), next_writer(content.findings)};
+  auto journal = store::Journal::open(*storage, content.findings, writer, drawn_digest(), options);
+  if (!journal) return unusable_journal(place, node, std::move(journal).error());
+  return journal;
+}
+
+}  // namespace spindrift::group

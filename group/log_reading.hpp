@@ -1,0 +1,22 @@
+// A subgroup's log, read from the files of a journal, also while that is being written.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/group/node_journal.hpp>
+#include <spindrift/store/entry.hpp>
+
+namespace spindrift::group {
+
+/// Is given one message after the other; its payload is valid during the call. False: no more.
+using MessageVisitor = std::function<bool(const store::Entry&)>;
+
+/// Visits the messages of versions [from, to), which are on the disk, and returns the end of the log behind the last that
+/// was visited; before the first, if there is none. Reads no more of the journal than the segments that it needs. Errors:
+/// bad_input (some of them are not there, or damaged), resource.
+[[nodiscard]] Result<store::LogEnd> read_log(const LogPlace& log, std::uint64_t from, std::uint64_t to,
+                                             const MessageVisitor& visitor);
+
+}  // namespace spindrift::group

@@ -1,0 +1,83 @@
+// The logged subgroups of this process between the protocol, which has their logs, and the application, which gets the
+// messages of a log that it has not got before any that is delivered now.
+//
+// The invariant to remember: what the application was given of a log are its first messages, each once.
+//
+// The poller's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/view.hpp>
+#include <spindrift/group/log_replay.hpp>
+#include <spindrift/group/node_journal.hpp>
+#include <spindrift/group/stored_logs.hpp>
+#include <spindrift/smc/delivery.hpp>
+
+namespace spindrift::group {
+
+class LoggedSubgroups {
+ public:
+  /// `journal` outlives it. `layout`: all subgroups of it. `wake` wakes the poller, from any thread.
+  LoggedSubgroups(NodeJournal& journal, std::vector<SubgroupView> layout, std::function<void()> wake)
+      : journal_(journal),
+        layout_(std::move(layout)),
+        wake_(std::move(wake)),
+        logs_(journal, [this](SubgroupId id) { return layout_.at(id.value()).profile.message_bytes_max; }, wake_) {}
+
+  [[nodiscard]] views::SubgroupLogs& logs() noexcept { return logs_; }
+  /// As NodeJournal::full_since_ms.
+  [[nodiscard]] std::uint64_t disk_full_since_ms() const noexcept { return journal_.full_since_ms(); }
+  /// The application is to get the messages up to that version. Throws resource.
+  void replay(SubgroupId id, std::uint64_t to);
+  /// Some are still to be given to it.
+  [[nodiscard]] bool at_work(SubgroupId id) const { return replays_.contains(id); }
+  [[nodiscard]] bool at_work() const noexcept { return !replays_.empty(); }
+  /// The application was given the messages of that subgroup up to this one, as they were delivered.
+  void note(SubgroupId id, const Delivery& last) {
+    const bool logged = id.value() < layout_.size() && layout_[id.value()].storage == SubgroupStorage::logged;
+    if (logged) given_[id] = last.version + 1;
+  }
+
+  /// Gives what was read to those that take it: `accepts(id)` says so, `deliver(id, batch)` gives it, and `busy(id)` says
+  /// that the last of it is still with the handler. True if anything was given. Errors: of the disk.
+  template <class Accepts, class Deliver, class Busy>
+  [[nodiscard]] Result<bool> step(const Accepts& accepts, const Deliver& deliver, const Busy& busy) {
+    bool any = false;
+    for (auto at = replays_.begin(); at != replays_.end();) {
+      const SubgroupId id = at->first;
+      if (auto failure = at->second.reading->failure()) return *std::move(failure);
+      if (const auto batch = accepts(id) ? at->second.reading->next() : std::span<const Delivery>(); !batch.empty()) {
+        deliver(id, batch);
+        note(id, batch.back());
+        any = true;
+      }
+      at = !busy(id) && is_over(id, at->second) ? replays_.erase(at) : std::next(at);
+    }
+    return any;
+  }
+
+ private:
+  struct Replay {
+    std::unique_ptr<LogReplay> reading;
+    std::uint64_t to = 0;  ///< at least that of `reading`
+  };
+  /// Goes on, if more was asked for meanwhile.
+  [[nodiscard]] bool is_over(SubgroupId id, Replay& replay);
+  [[nodiscard]] std::unique_ptr<LogReplay> read(SubgroupId id, std::uint64_t to);
+
+  NodeJournal& journal_;
+  const std::vector<SubgroupView> layout_;
+  std::function<void()> wake_;
+  StoredLogs logs_;
+  std::map<SubgroupId, std::uint64_t> given_;  // versions below it
+  std::map<SubgroupId, Replay> replays_;
+};
+
+}  // namespace spindrift::group

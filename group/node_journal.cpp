@@ -1,0 +1,177 @@
+// Entries that the journal's thread does not take yet wait here, in order.
+#include <spindrift/group/node_journal.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <spindrift/core/log.hpp>
+#include <spindrift/group/status.hpp>
+
+namespace spindrift::group {
+namespace {
+
+using State = store::JournalThread::State;
+
+Error closed_before_written() { return {ErrorKind::group_closed, "the journal was closed before all of it was written"}; }
+
+}  // namespace
+
+Result<std::unique_ptr<NodeJournal>> NodeJournal::open(FoundJournal found, const Options& options, Progress on_progress) {
+  std::unique_ptr<NodeJournal> journal(new NodeJournal(std::move(found), std::move(on_progress)));
+  SPINDRIFT_TRY(journal->start(options));
+  return journal;
+}
+
+NodeJournal::~NodeJournal() { static_cast<void>(close()); }
+
+Result<void> NodeJournal::start(const Options& options) {
+  SPINDRIFT_TRY_ASSIGN(auto journal, found_.go_on(options.journal));
+  end_ = journal.end();
+  time_ = found_.content.findings.time;
+  bases_ = found_.content.bases;
+  try {
+    thread_ = std::make_unique<store::JournalThread>(std::move(journal), options.thread, [this] { note_progress(); });
+  } catch (const Exception& why) {
+    return why.error();
+  }
+  return {};
+}
+
+void NodeJournal::note_progress() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++progress_;
+  }
+  changed_.notify_all();
+  on_progress_();
+}
+
+std::uint64_t NodeJournal::progress() {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+void NodeJournal::await_progress(std::uint64_t seen) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return progress_ != seen; });
+}
+
+void NodeJournal::append(store::EntryHead head, std::span<const std::byte> payload) {
+  put(head, payload, store::Vouch::later);
+}
+
+void NodeJournal::append_base(SubgroupId subgroup, std::uint64_t time) {
+  bases_[subgroup] = end_;
+  put({store::EntryKind::base, subgroup, NodeId(0), ViewId(0), SequenceNumber(0), time}, {}, store::Vouch::later);
+}
+
+void NodeJournal::put(store::EntryHead head, std::span<const std::byte> payload, store::Vouch vouch) {
+  head.time = time_ = std::max(time_, head.time);
+  ++end_;
+  if (thread_ == nullptr) return;
+  give_waiting();
+  if (waiting_.empty() && give(head, payload, vouch)) return;
+  waiting_.push_back({head, {payload.begin(), payload.end()}, vouch});
+}
+
+bool NodeJournal::give(const store::EntryHead& head, std::span<const std::byte> payload, store::Vouch vouch) {
+  if (head.kind != store::EntryKind::base) return thread_->append(head, payload, vouch).has_value();
+  store::LogEnd nothing;
+  nothing.subgroup = head.subgroup;
+  return thread_->append_base(nothing, head.time).has_value();
+}
+
+void NodeJournal::give_waiting() {
+  while (!waiting_.empty() && give(waiting_.front().head, waiting_.front().payload, waiting_.front().vouch))
+    waiting_.pop_front();
+}
+
+void NodeJournal::flush() {
+  if (thread_ == nullptr) return;
+  give_waiting();
+  thread_->flush();
+  tell_of_space();
+}
+
+// A full disk is told of once each time: whoever sends in a logged subgroup waits for it.
+void NodeJournal::tell_of_space() {
+  if (full() == (full_since_ms_ != 0)) return;
+  const std::string& directory = found_.place.of(found_.node);
+  if (full_since_ms_ != 0) {
+    full_since_ms_ = 0;
+    return log::info(log::Room::group, "the disk of the journal has space again",
+                     {{"node", node()}, {"directory", directory}});
+  }
+  const auto why = thread_->error();
+  full_since_ms_ = wall_clock_ms();
+  log::warn(log::Room::group, "the disk of the journal is full: deliveries of logged subgroups wait for space",
+            {{"node", node()}, {"directory", directory}, {"reason", why ? why->to_string() : std::string()}});
+}
+
+store::JournalPosition NodeJournal::durable() const noexcept { return thread_ == nullptr ? durable_ : thread_->durable(); }
+bool NodeJournal::full() const noexcept { return thread_ != nullptr && thread_->state() == State::full; }
+
+std::optional<Error> NodeJournal::failure() const {
+  if (thread_ == nullptr) return failure_;
+  return thread_->state() == State::failed ? thread_->error() : std::nullopt;
+}
+
+// It may have been full when this began, and then there was space: what the thread says is looked at before each wait.
+Result<void> NodeJournal::commit(const store::EntryHead& head, std::span<const std::byte> payload) {
+  put(head, payload, store::Vouch::first);
+  if (thread_ == nullptr) return closed_before_written();
+  const store::JournalPosition behind = end_;
+  while (true) {
+    const std::uint64_t seen = progress();
+    flush();
+    if (durable() >= behind) return {};
+    if (const State state = thread_->state(); state != State::running) {
+      if (auto why = thread_->error()) return *std::move(why);
+      continue;  // there is space again
+    }
+    await_progress(seen);
+  }
+}
+
+Result<void> NodeJournal::close() {
+  if (thread_ == nullptr) return {};
+  for (std::uint64_t seen = progress(); thread_->state() == State::running; seen = progress()) {
+    flush();
+    if (waiting_.empty()) break;
+    await_progress(seen);
+  }
+  auto stopped = thread_->stop();
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    durable_ = thread_->durable();
+    if (!stopped) failure_ = stopped.error();
+    thread_.reset();
+  }
+  changed_.notify_all();
+  waiting_.clear();
+  found_.storage.reset();
+  return stopped;
+}
+
+LogPlace NodeJournal::log(SubgroupId subgroup) const {
+  const auto base = bases_.find(subgroup);
+  const auto begin = base == bases_.end() ? store::JournalPosition() : base->second;
+  return {place().of(node()), place().owner(node()), subgroup, begin};
+}
+
+Result<void> NodeJournal::await_durable(store::JournalPosition position, std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  std::optional<Result<void>> outcome;
+  const bool decided = changed_.wait(lock, std::move(stop), [&] {
+    if (durable() >= position) outcome.emplace();
+    else if (auto why = failure()) outcome.emplace(*std::move(why));
+    else if (closing_) outcome.emplace(closed_before_written());
+    return outcome.has_value();
+  });
+  if (!decided) return Error(ErrorKind::group_closed, "nobody waits for the journal any more");
+  return *std::move(outcome);
+}
+
+}  // namespace spindrift::group

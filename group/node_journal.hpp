@@ -1,0 +1,123 @@
+// The one journal of a node that has logged subgroups: the poller appends to it without waiting, a thread writes it, and
+// others may wait until the disk has what they are to read there.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <spindrift/group/found_journal.hpp>
+#include <spindrift/store/journal_thread.hpp>
+
+namespace spindrift::group {
+
+/// The place of a subgroup's log in a journal, for readers beside the writer.
+struct LogPlace {
+  std::string path;  ///< of the journal's directory
+  store::JournalOwner owner;
+  SubgroupId subgroup;
+  store::JournalPosition base{};  ///< what lies before is not of the log that counts
+};
+
+class NodeJournal {
+ public:
+  struct Options {
+    store::JournalOptions journal;
+    store::JournalThreadOptions thread;
+  };
+  /// Is called on the journal's thread whenever `durable`, `full` or `failure` says something else. Throws nothing.
+  using Progress = std::function<void()>;
+
+  /// Goes on with it, and starts the thread. Errors: as of `FoundJournal::take`.
+  [[nodiscard]] static Result<std::unique_ptr<NodeJournal>> open(FoundJournal found, const Options& options,
+                                                                 Progress on_progress);
+  /// As `close`.
+  ~NodeJournal();
+  NodeJournal(const NodeJournal&) = delete;
+  NodeJournal& operator=(const NodeJournal&) = delete;
+
+  [[nodiscard]] const JournalPlace& place() const noexcept { return found_.place; }
+  [[nodiscard]] NodeId node() const noexcept { return found_.node; }
+  /// As the node's processes before have left it.
+  [[nodiscard]] const JournalContent& found() const noexcept { return found_.content; }
+
+  // One thread, the poller:
+  /// Takes the entry, also without room, and copies the payload; never waits. A time before that of the entry before becomes
+  /// that one.
+  void append(store::EntryHead head, std::span<const std::byte> payload);
+  /// That subgroup's log begins anew, at version 0.
+  void append_base(SubgroupId subgroup, std::uint64_t time);
+  /// Hands over what was appended.
+  void flush();
+  /// All that was appended is with the thread, or on the disk: more may come.
+  [[nodiscard]] bool has_room() const noexcept { return waiting_.empty(); }
+  /// The position that the next entry will have.
+  [[nodiscard]] store::JournalPosition end() const noexcept { return end_; }
+  /// Everything before it is on the disk.
+  [[nodiscard]] store::JournalPosition durable() const noexcept;
+  /// The disk is; what waits is kept, and written when there is space.
+  [[nodiscard]] bool full() const noexcept;
+  /// Since when, in milliseconds since 1970, as `flush` saw it; 0: it is not.
+  [[nodiscard]] std::uint64_t full_since_ms() const noexcept { return full_since_ms_; }
+  /// Why nothing becomes durable any more, for good. Nothing: it does.
+  [[nodiscard]] std::optional<Error> failure() const;
+  /// Appends it, and waits until it is durable and vouched for. Errors: disk_full (it may become durable later), resource,
+  /// group_closed.
+  [[nodiscard]] Result<void> commit(const store::EntryHead& head, std::span<const std::byte> payload);
+  /// Commits what waits, but waits for no space, and lets another process have the journal. What is appended afterwards
+  /// never becomes durable. Errors: disk_full, resource.
+  [[nodiscard]] Result<void> close();
+  /// As of now: entries that were appended may still be on their way to the disk.
+  [[nodiscard]] LogPlace log(SubgroupId subgroup) const;
+
+  // Any thread:
+  /// Waits until everything before that position is on the disk. Errors: group_closed (the journal was closed before, or
+  /// `stop` was requested), resource.
+  [[nodiscard]] Result<void> await_durable(store::JournalPosition position, std::stop_token stop);
+
+ private:
+  struct Waiting {
+    store::EntryHead head;
+    std::vector<std::byte> payload;
+    store::Vouch vouch = store::Vouch::later;
+  };
+
+  NodeJournal(FoundJournal found, Progress on_progress) : found_(std::move(found)), on_progress_(std::move(on_progress)) {}
+
+  [[nodiscard]] Result<void> start(const Options& options);
+  void put(store::EntryHead head, std::span<const std::byte> payload, store::Vouch vouch);
+  [[nodiscard]] bool give(const store::EntryHead& head, std::span<const std::byte> payload, store::Vouch vouch);
+  void give_waiting();
+  void tell_of_space();
+  void note_progress();
+  [[nodiscard]] std::uint64_t progress();
+  /// Until `progress` was more than that.
+  void await_progress(std::uint64_t seen);
+
+  FoundJournal found_;
+  Progress on_progress_;
+  std::deque<Waiting> waiting_;  // in order, behind what the thread has
+  store::JournalPosition end_;
+  std::uint64_t time_ = 0;       // of the last entry
+  std::uint64_t full_since_ms_ = 0;
+  std::map<SubgroupId, store::JournalPosition> bases_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::uint64_t progress_ = 0;  // behind the mutex: so often the thread has told of some
+  bool closing_ = false;        // the same
+  std::optional<Error> failure_;                // once it is closed: why not all is on the disk
+  store::JournalPosition durable_;              // once it is closed
+  std::unique_ptr<store::JournalThread> thread_;  // until it is closed; the last, for it calls this object
+};
+
+}  // namespace spindrift::group

@@ -1,0 +1,204 @@
+// A stream begins with the version and the link behind which its messages follow.
+#include <spindrift/group/stored_logs.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include <spindrift/core/bytes.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/group/log_stream.hpp>
+#include <spindrift/group/state_file.hpp>
+#include <spindrift/group/status.hpp>
+
+namespace spindrift::group {
+namespace {
+
+/// A log that is read, or was.
+class ReadLog {
+ public:
+  ReadLog(NodeJournal& journal, StreamedLog log, std::stop_token end)
+      : journal_(journal), log_(std::move(log)), end_(std::move(end), [this] { stop_.request_stop(); }) {}
+
+  void run() {
+    try {
+      file_ = keep_state([this](std::ostream& to) {
+        value_or_throw(journal_.await_durable(log_.written, stop_.get_token()));
+        value_or_throw(write_stream(log_, stop_.get_token(), to));
+      });
+    } catch (const std::exception& why) {
+      failure_ = why.what();
+    }
+    read_.store(true, std::memory_order_release);
+  }
+  /// No thread is there to read it. The poller's.
+  void fail(std::string why) {
+    failure_ = std::move(why);
+    read_.store(true, std::memory_order_release);
+  }
+  /// Nobody is going to take it.
+  void stop() noexcept { stop_.request_stop(); }
+  [[nodiscard]] bool ready() const noexcept { return is_read() || stop_.stop_requested(); }
+  [[nodiscard]] std::optional<std::string> failure() const {
+    if (!is_read()) return "the logs were closed before it was read";
+    return failure_;
+  }
+  [[nodiscard]] views::StateReader& file() const { return *file_; }
+
+ private:
+  [[nodiscard]] bool is_read() const noexcept { return read_.load(std::memory_order_acquire); }
+
+  NodeJournal& journal_;
+  const StreamedLog log_;
+  std::stop_source stop_;
+  std::stop_callback<std::function<void()>> end_;
+  std::unique_ptr<views::StateReader> file_;  // before `read_`
+  std::optional<std::string> failure_;        // the same
+  std::atomic<bool> read_{false};
+};
+
+class Reader final : public views::StateReader {
+ public:
+  Reader(std::shared_ptr<ReadLog> log, std::shared_ptr<StateThread> thread)
+      : log_(std::move(log)), thread_(std::move(thread)) {}
+  ~Reader() override {
+    log_->stop();
+    thread_->dispose(std::move(log_));
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  [[nodiscard]] bool ready() const noexcept override { return log_->ready(); }
+  [[nodiscard]] std::optional<std::string> failure() const override { return log_->failure(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return log_->file().bytes(); }
+  void read(std::uint64_t offset, std::span<std::byte> to) override { log_->file().read(offset, to); }
+
+ private:
+  std::shared_ptr<ReadLog> log_;
+  std::shared_ptr<StateThread> thread_;
+};
+
+}  // namespace
+
+class StoredLogs::Writer final : public views::LogWriter {
+ public:
+  Writer(StoredLogs& logs, SubgroupId subgroup)
+      : logs_(logs), subgroup_(subgroup), stream_(logs.message_bytes_max_(subgroup)) {}
+
+  void write(std::span<const std::byte> piece) override {
+    now_ = wall_clock_ns();
+    stream_.take(piece, [this](const views::LogPoint& begin) { return begin_at(begin); },
+                 [this](const StreamedMessage& message) { append(message); });
+    logs_.mark(logs_.log(subgroup_));
+  }
+  void finish() override { stream_.finish(); }
+  [[nodiscard]] bool valid() const noexcept override { return stream_.valid(); }
+
+ private:
+  /// False: it is not where this log goes on.
+  [[nodiscard]] bool begin_at(const views::LogPoint& begin) {
+    if (begin == logs_.end(subgroup_)) return true;
+    if (begin != views::LogPoint{}) return false;
+    logs_.begin_anew(subgroup_);
+    return true;
+  }
+  // A time to come, if another node's clock is ahead, or so it says, would be that of all that follows.
+  void append(const StreamedMessage& message) {
+    const std::uint64_t time = std::min(message.time, now_);
+    logs_.append(logs_.log(subgroup_), {store::EntryKind::message, subgroup_, message.sender, message.view, message.sequence,
+                                        time}, message.payload);
+  }
+
+  StoredLogs& logs_;
+  SubgroupId subgroup_;
+  LogStream stream_;
+  std::uint64_t now_ = 0;
+};
+
+StoredLogs::StoredLogs(NodeJournal& journal, Limit message_bytes_max, std::function<void()> on_ready)
+    : journal_(journal), message_bytes_max_(std::move(message_bytes_max)), on_ready_(std::move(on_ready)) {
+  for (const store::LogEnd& end : journal.found().findings.ends.all()) {
+    if (end.subgroup != store::no_subgroup) logs_.emplace(end.subgroup, Log{end, end.version.value()});
+  }
+}
+
+StoredLogs::~StoredLogs() {
+  end_.request_stop();
+  thread_->stop();
+}
+
+StoredLogs::Log& StoredLogs::log(SubgroupId subgroup) {
+  const auto [log, is_new] = logs_.try_emplace(subgroup);
+  if (is_new) log->second.end.subgroup = subgroup;
+  return log->second;
+}
+
+views::LogPoint StoredLogs::end(SubgroupId subgroup) const {
+  const auto log = logs_.find(subgroup);
+  if (log == logs_.end()) return {};
+  return {log->second.end.version.value(), log->second.end.link};
+}
+
+std::uint64_t StoredLogs::durable(SubgroupId subgroup) const {
+  const auto log = logs_.find(subgroup);
+  if (log == logs_.end()) return 0;
+  const auto& marks = log->second.marks;
+  const auto behind = std::ranges::upper_bound(marks, journal_.durable(), {}, &Mark::position);
+  return behind == marks.begin() ? log->second.durable : std::prev(behind)->version;
+}
+
+void StoredLogs::append(SubgroupId subgroup, std::span<const Delivery> batch) {
+  Log& own = log(subgroup);
+  const std::uint64_t now = wall_clock_ns();
+  for (const Delivery& each : batch)
+    append(own, {store::EntryKind::message, subgroup, each.sender, each.view, each.sequence, now}, each.payload);
+  mark(own);
+}
+
+void StoredLogs::append(Log& log, const store::EntryHead& head, std::span<const std::byte> payload) {
+  journal_.append(head, payload);
+  log.end = store::end_behind(log.end, head, log.end.version, payload);
+}
+
+void StoredLogs::mark(Log& log) {
+  const store::JournalPosition durable = journal_.durable();
+  for (; !log.marks.empty() && log.marks.front().position <= durable; log.marks.pop_front())
+    log.durable = log.marks.front().version;
+  const std::uint64_t marked = log.marks.empty() ? log.durable : log.marks.back().version;
+  if (log.end.version.value() != marked) log.marks.push_back({journal_.end(), log.end.version.value()});
+}
+
+// Until the base is durable the next process finds the log as it was; that nothing of it counts is true in any case.
+void StoredLogs::begin_anew(SubgroupId subgroup) {
+  Log& anew = log(subgroup);
+  if (const std::uint64_t messages = anew.end.version.value(); messages > 0) {
+    log::warn(log::Room::group, "another member's log, which is not the same, takes the place of this node's",
+              {{"node", journal_.node()}, {"subgroup", subgroup}, {"messages", messages}});
+  }
+  journal_.append_base(subgroup, wall_clock_ns());
+  anew = {};
+  anew.end.subgroup = subgroup;
+}
+
+std::unique_ptr<views::StateReader> StoredLogs::read(SubgroupId subgroup, const views::LogPoint& from, std::uint64_t to) {
+  journal_.flush();
+  const auto written = durable(subgroup) >= to ? store::JournalPosition() : journal_.end();
+  auto log = std::make_shared<ReadLog>(journal_, StreamedLog{journal_.log(subgroup), from, to, written}, end_.get_token());
+  try {
+    thread_->give([this, log] {
+      log->run();
+      on_ready_();
+    });
+  } catch (const Exception& why) {
+    log->fail(why.what());
+  }
+  return std::make_unique<Reader>(std::move(log), thread_);
+}
+
+std::unique_ptr<views::LogWriter> StoredLogs::write(SubgroupId subgroup) {
+  return std::make_unique<Writer>(*this, subgroup);
+}
+
+}  // namespace spindrift::group

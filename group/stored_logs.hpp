@@ -1,0 +1,67 @@
+// The logs of a node's logged subgroups in its journal, and streams of what the logs of other nodes lack of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+
+#include <spindrift/group/node_journal.hpp>
+#include <spindrift/group/state_thread.hpp>
+#include <spindrift/store/entry.hpp>
+#include <spindrift/views/subgroup_logs.hpp>
+
+namespace spindrift::group {
+
+class StoredLogs final : public views::SubgroupLogs {
+ public:
+  /// The largest message of a subgroup, in bytes: another node's stream has no larger one.
+  using Limit = std::function<std::uint64_t(SubgroupId)>;
+
+  /// `journal` outlives it. `on_ready` is called on a thread of these logs when a reader has become ready; throws nothing.
+  StoredLogs(NodeJournal& journal, Limit message_bytes_max, std::function<void()> on_ready);
+  /// Readers that are not ready fail; those that are go on serving.
+  ~StoredLogs() override;
+  StoredLogs(const StoredLogs&) = delete;
+  StoredLogs& operator=(const StoredLogs&) = delete;
+
+  [[nodiscard]] views::LogPoint end(SubgroupId subgroup) const override;
+  [[nodiscard]] std::uint64_t durable(SubgroupId subgroup) const override;
+  [[nodiscard]] bool accepts() const override { return journal_.has_room() && !journal_.full(); }
+  void append(SubgroupId subgroup, std::span<const Delivery> batch) override;
+  void flush() override { journal_.flush(); }
+  [[nodiscard]] std::optional<Error> failure() const override { return journal_.failure(); }
+  [[nodiscard]] std::unique_ptr<views::StateReader> read(SubgroupId subgroup, const views::LogPoint& from,
+                                                         std::uint64_t to) override;
+  [[nodiscard]] std::unique_ptr<views::LogWriter> write(SubgroupId subgroup) override;
+
+ private:
+  class Writer;
+  struct Mark {
+    store::JournalPosition position;  ///< when everything before it is durable
+    std::uint64_t version = 0;        ///< so are the messages before this one
+  };
+  struct Log {
+    store::LogEnd end;
+    std::uint64_t durable = 0;  ///< of what is known
+    std::deque<Mark> marks{};   ///< of what is on its way to the disk
+  };
+
+  [[nodiscard]] Log& log(SubgroupId subgroup);
+  void append(Log& log, const store::EntryHead& head, std::span<const std::byte> payload);
+  void mark(Log& log);
+  void begin_anew(SubgroupId subgroup);
+
+  NodeJournal& journal_;
+  Limit message_bytes_max_;
+  std::function<void()> on_ready_;
+  std::map<SubgroupId, Log> logs_;  // that have an entry
+  std::stop_source end_;            // of the work on the thread
+  std::shared_ptr<StateThread> thread_ = std::make_shared<StateThread>();  // readers may outlive this
+};
+
+}  // namespace spindrift::group

@@ -1,0 +1,164 @@
+// Logged subgroups in groups of several members: what was delivered comes again after all have ended, and whoever was away
+// gets what it missed.
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <spindrift/group/group.hpp>
+
+#include "logged_fixture.hpp"
+
+namespace spindrift {
+namespace {
+
+constexpr Duration patience = std::chrono::seconds(20);
+
+/// Everything that one process was given of a subgroup, in order.
+class Given {
+ public:
+  void take(std::span<const Delivery> batch) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const Delivery& each : batch) {
+        if (each.version != texts_.size()) gap_ = true;
+        texts_.emplace_back(reinterpret_cast<const char*>(each.payload.data()), each.payload.size());
+      }
+    }
+    changed_.notify_all();
+  }
+  /// The first `count`, once they are there.
+  [[nodiscard]] std::vector<std::string> await(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    REQUIRE(changed_.wait_for(lock, patience, [&] { return texts_.size() >= count; }));
+    REQUIRE_FALSE(gap_);
+    return texts_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> texts_;
+  bool gap_ = false;
+};
+
+void take(Group& group, Given& given) {
+  group.subgroup("orders").on_delivery([&given](std::span<const Delivery> batch) { given.take(batch); });
+  group.subgroup("ticks").on_delivery([](std::span<const Delivery>) {});
+}
+
+std::vector<std::string> numbered(unsigned count) {
+  std::vector<std::string> texts;
+  for (unsigned i = 0; i < count; ++i) texts.push_back("message " + std::to_string(i));
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(LoggedFixture, "a logged subgroup's messages come again when all have ended and are back") {
+  const std::vector<std::string> texts = numbered(1000);
+  for (unsigned round = 0; round < 3; ++round) {
+    std::vector<Given> given(2);
+    auto groups = join_logged(0, 2);
+    for (unsigned i = 0; i < 2; ++i) take(*groups[i], given[i]);
+    if (round == 0) {
+      for (const std::string& text : texts) groups[0]->subgroup("orders").send(text);
+      REQUIRE(groups[0]->subgroup("orders").await_durable(texts.size() - 1, patience));
+      REQUIRE(groups[1]->subgroup("orders").await_durable(texts.size() - 1, patience));
+    }
+    for (unsigned i = 0; i < 2; ++i) CHECK(given[i].await(texts.size()) == texts);
+    leave_all(groups);
+  }
+}
+
+TEST_CASE_METHOD(LoggedFixture, "a member that comes back gets what it missed of a log behind what it has") {
+  std::vector<std::string> texts = numbered(300);
+  auto groups = join_logged(0, 3);
+  {
+    std::vector<Given> given(3);
+    for (unsigned i = 0; i < 3; ++i) take(*groups[i], given[i]);
+    for (unsigned i = 0; i < 100; ++i) groups[0]->subgroup("orders").send(texts[i]);
+    REQUIRE(groups[1]->subgroup("orders").await_durable(99, patience));
+    groups[2]->leave();
+    groups[2].reset();
+    for (unsigned i = 100; i < 200; ++i) groups[1]->subgroup("orders").send(texts[i]);
+    REQUIRE(groups[0]->subgroup("orders").await_durable(199, patience));
+    Given later;
+    auto back = join_logged(2, 3);
+    take(*back[0], later);
+    for (unsigned i = 200; i < 300; ++i) groups[0]->subgroup("orders").send(texts[i]);
+    CHECK(later.await(300) == texts);
+    REQUIRE(back[0]->subgroup("orders").await_durable(299, patience));
+    leave_all(back);
+    groups[0]->leave();
+    groups[1]->leave();
+  }
+}
+
+TEST_CASE_METHOD(LoggedFixture, "a group is loaded when a handler on a thread of its own has returned from all of a log") {
+  constexpr unsigned count = 1000;
+  {
+    Given given;
+    auto groups = join_logged(0, 1);
+    take(*groups[0], given);
+    for (const std::string& text : numbered(count)) groups[0]->subgroup("orders").send(text);
+    REQUIRE(groups[0]->subgroup("orders").await_durable(count - 1, patience));
+    leave_all(groups);
+  }
+  auto groups = join_logged(0, 1);
+  std::atomic<unsigned> taken = 0;
+  std::atomic<bool> may_return = false;
+  groups[0]->subgroup("ticks").on_delivery([](std::span<const Delivery>) {});
+  groups[0]->subgroup("orders").on_delivery(
+      [&](std::span<const Delivery> batch) {
+        may_return.wait(false);
+        taken += static_cast<unsigned>(batch.size());
+      },
+      HandlerThread::own);
+  CHECK_FALSE(groups[0]->is_loaded());
+  may_return = true;
+  may_return.notify_all();
+  groups[0]->loaded(patience);
+  CHECK(taken == count);
+  leave_all(groups);
+}
+
+TEST_CASE_METHOD(LoggedFixture, "who asks late what is durable is told what was durable before") {
+  {
+    Given given;
+    auto groups = join_logged(0, 1);
+    take(*groups[0], given);
+    for (const std::string& text : numbered(10)) groups[0]->subgroup("orders").send(text);
+    REQUIRE(groups[0]->subgroup("orders").await_durable(9, patience));
+    leave_all(groups);
+  }
+  Given given;
+  auto groups = join_logged(0, 1);
+  take(*groups[0], given);
+  Subgroup& orders = groups[0]->subgroup("orders");
+  REQUIRE(orders.await_durable(9, patience));
+  std::atomic<std::uint64_t> told = 0;
+  orders.on_durable([&](std::uint64_t version) {
+    told = version;
+    told.notify_all();
+  });
+  told.wait(0);
+  CHECK(told == 10);
+  const auto again = thrown_by([&] { orders.on_durable([](std::uint64_t) {}); });
+  REQUIRE(again);
+  CHECK(again->to_string().find("is already set") != std::string::npos);
+  leave_all(groups);
+}
+
+TEST_CASE_METHOD(LoggedFixture, "nothing of a subgroup that is not logged is durable, and a program is told so") {
+  auto groups = join_logged(0, 1);
+  CHECK(groups[0]->subgroup("ticks").durable_version() == 0);
+  const auto refused = thrown_by([&] { static_cast<void>(groups[0]->subgroup("ticks").await_durable(0)); });
+  REQUIRE(refused);
+  CHECK(refused->kind() == ErrorKind::bad_argument);
+}
+
+}  // namespace spindrift
