@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/group/found_journal.hpp>
 #include <spindrift/group/view_journal.hpp>
 
 #include "confirmation.hpp"
@@ -45,6 +46,22 @@ std::optional<std::string> content_of(const Result<std::optional<views::ViewReco
   return fmt::format("view {} of node{} {}", last->id, members.size() == 1 ? "" : "s", listed(members));
 }
 
+/// The logs that go with the record, as far as they can be read; empty: none.
+std::string logs_of(const std::optional<group::JournalPlace>& place, NodeId node) {
+  const auto journal = place ? group::read_journal(*place, node) : std::optional<group::JournalContent>();
+  if (!journal) return "the logs of logged subgroups that its journal may have, which cannot be read";
+  if (!*journal || !(*journal)->has_logs()) return {};
+  std::uint64_t messages = 0;
+  std::size_t logs = 0;
+  for (const store::LogEnd& end : (*journal)->findings.ends.all()) {
+    if (end.subgroup == store::no_subgroup) continue;
+    messages += end.version.value();
+    ++logs;
+  }
+  return fmt::format("its logs of {} logged subgroup{}, {} message{}", logs, logs == 1 ? "" : "s", messages,
+                     messages == 1 ? "" : "s");
+}
+
 /// A process need not have a record (founding = present), and one that has says so in words for another process of its node.
 void require_absent(const GroupPlace& place, NodeId node) {
   for (const NodeReport& each : value_or_throw(read_group(place.directory)).nodes) {
@@ -66,6 +83,7 @@ bool confirmed(const ForgetOptions& options, const std::string& group) {
           "Node {} then takes part in founding group {} as on the first day, together with all configured founders.\n"
           "If other nodes of the group run somewhere, or remember it and are started, there may be two groups of this "
           "name,\nand what the last one agreed on since it was founded (its roster, say) is lost with its last record.\n"
+          "What it has of logs is deleted: what no other node has of them is lost.\n"
           "Forget?",
           options.node, group),
       nobody);
@@ -82,6 +100,7 @@ int forget(const ForgetOptions& options) {
     return content_of(group::last_record(kept, file, node));
   }();
   fmt::print("node {} remembers {}\n", node, content.value_or("nothing here: there is nothing to forget"));
+  if (const std::string logs = logs_of(kept, node); !logs.empty()) fmt::print("and has {}, which go, too\n", logs);
   std::fflush(stdout);
   if (content && !confirmed(options, place.name)) {
     fmt::print("nothing was forgotten\n");

@@ -72,6 +72,7 @@ Json status_json(const NodeReport& node, bool drained) {
             {"subgroups", Json::array()}};
   for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
     json["subgroups"].push_back({{"name", subgroup.name},
+                                 {"storage", subgroup.storage == SubgroupStorage::logged ? "logged" : "memory"},
                                  {"members", subgroup.members},
                                  {"senders", subgroup.senders},
                                  {"inadequate", subgroup.inadequate},

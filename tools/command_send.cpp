@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 
@@ -26,7 +27,69 @@ namespace {
 struct SendOptions : SubgroupCommandOptions {
   std::optional<std::uint64_t> block_bytes;
   std::uint64_t members = 1;
+  std::string wait = "stable";
 };
+
+/// The own messages that were delivered here, and whether all are durable.
+class OwnDeliveries {
+ public:
+  /// Sets the handlers; `durable`: of what is durable, too. All outlive the group's member.
+  void follow(Session& session, Subgroup& subgroup, bool durable) {
+    subgroup.on_delivery([this, &session, self = session.group().self(), first = session.group().view().id](auto batch) {
+      for (const Delivery& each : batch) {
+        const bool own = each.sender == self && each.view >= first;  // a log has those of earlier starts, too
+        if (own && note(each.version)) session.request_stop();
+      }
+    });
+    if (!durable) return;
+    subgroup.on_durable([this, &session](std::uint64_t version) {
+      if (note_durable(version)) session.request_stop();
+    });
+  }
+  [[nodiscard]] std::uint64_t count() const {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+  /// Until so many are durable at all members. False: a signal comes before, or the member ends: `finish` says how.
+  [[nodiscard]] bool await_durable(Session& session, std::uint64_t count) {
+    for (;;) {
+      {
+        const std::lock_guard lock(mutex_);
+        awaited_ = count;
+        if (done()) return true;
+      }
+      if (session.wait_for() != Session::Event::requested) return false;
+    }
+  }
+
+ private:
+  // True: that is what `await_durable` waits for. A member is told what is durable also while it is still given the log.
+  [[nodiscard]] bool note(std::uint64_t version) {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+    last_ = version;
+    return done();
+  }
+  [[nodiscard]] bool note_durable(std::uint64_t version) {
+    const std::lock_guard lock(mutex_);
+    durable_ = version;
+    return done();
+  }
+  /// Behind the mutex.
+  [[nodiscard]] bool done() const { return awaited_ && count_ >= *awaited_ && (*awaited_ == 0 || durable_ > last_); }
+
+  mutable std::mutex mutex_;
+  std::uint64_t count_ = 0;
+  std::uint64_t last_ = 0;     // version of the last one
+  std::uint64_t durable_ = 0;  // versions below it
+  std::optional<std::uint64_t> awaited_;
+};
+
+void require_logged(const SubgroupView& subgroup, bool durable) {
+  if (!durable || subgroup.storage == SubgroupStorage::logged) return;
+  throw Exception(Error(ErrorKind::bad_argument, "--wait durable: subgroup " + subgroup.name + " is not logged")
+                      .fix("wait for stable, or give the subgroup \"storage\": \"logged\" in the layout of all members"));
+}
 
 /// The advice about messages that are too large, with a file or without.
 const std::string raise_the_limit =
@@ -112,11 +175,13 @@ void warn_if_inadequate(const NewView& news, const std::string& name) {
   }
 }
 
-void tell_how_many(std::uint64_t sent) {
+void tell_how_many(std::uint64_t sent, bool durable = false) {
   const char* const words = sent == 0   ? "messages"
                             : sent == 1 ? "message; every member has delivered it"
                                         : "messages; every member has delivered them";
-  fmt::print(stderr, "sent {} {}\n", sent, words);
+  const char* const them = sent == 1 ? "it" : "them";
+  const std::string on_disks = durable && sent > 0 ? fmt::format(", and has {} on its disk", them) : "";
+  fmt::print(stderr, "sent {} {}{}\n", sent, words, on_disks);
 }
 
 /// A signal ended the wait for other members.
@@ -171,8 +236,8 @@ Input send_input(Session& session, MessageSender& sender, const Subgroup& subgro
 }
 
 /// The member has left in order. A subgroup is dropped once what was sent there is delivered.
-int tell_end(Session& session, const MessageSender& sender, const std::string& subgroup, Input input) {
-  tell_how_many(sender.sent());
+int tell_end(Session& session, const MessageSender& sender, const std::string& subgroup, Input input, bool durable) {
+  tell_how_many(sender.sent(), durable);
   if (session.signaled()) return number(ExitCode::interrupted);
   if (input == Input::sent) return number(ExitCode::success);
   if (input == Input::dropped) {
@@ -196,32 +261,32 @@ int run_send(const SendOptions& options) {
     warn_if_inadequate(news, options.subgroup);
     awaited.on_view(news);
   };
-  std::atomic<std::uint64_t> delivered{0};  // own messages, here
+  require_logged(shape, options.wait == "durable");
+  OwnDeliveries own_messages;
+  bool durable = false;
   Session session(config, std::move(group), {.quiet = options.quiet, .json = options.json});
   session.drop_deliveries(options.subgroup);
   Subgroup& subgroup = use_subgroup(session.group(), options);
-  subgroup.on_delivery([&, self = session.group().self()](std::span<const Delivery> batch) {
-    delivered += static_cast<std::uint64_t>(
-        std::count_if(batch.begin(), batch.end(), [self](const Delivery& each) { return each.sender == self; }));
-  });
+  own_messages.follow(session, subgroup, options.wait == "durable");
   MessageSender sender(subgroup, options.block_bytes);
   Input input = Input::cut_short;
   try {
     const bool enough = awaited.wait(session);
     const std::string lacking = awaited.lacking();
     if (enough) input = send_input(session, sender, subgroup);
+    if (options.wait == "durable" && input == Input::sent) durable = own_messages.await_durable(session, sender.sent());
     session.finish();
     if (!enough && session.signaled()) return tell_of_none(lacking);
   } catch (const Exception& failure) {
     if (failure.error().kind() != ErrorKind::bad_input) {
-      tell_how_far(sender.sent(), delivered, shape.mode, failure.error());
+      tell_how_far(sender.sent(), own_messages.count(), shape.mode, failure.error());
       throw;
     }
     session.finish();  // what came before it was sent all the same
     tell_how_many(sender.sent());
     throw;
   }
-  return tell_end(session, sender, options.subgroup, input);
+  return tell_end(session, sender, options.subgroup, input, durable);
 }
 
 }  // namespace
@@ -245,6 +310,10 @@ void add_send_command(CLI::App& app, Work& chosen) {
   command->add_option("--members", options->members, "Send once so many members are in the subgroup, this one included")
       ->type_name("N")
       ->check(number_from(std::uint64_t{1}, std::uint64_t{member_count_max}));
+  command->add_option("--wait", options->wait,
+                      "Leave when every member has delivered all (stable), or has it on its disk, too (durable)")
+      ->type_name("stable|durable")
+      ->check(CLI::IsMember({"stable", "durable"}));
   command->add_option("--block", options->block_bytes, "Send blocks of this many bytes instead of lines")
       ->type_name("BYTES")
       ->check(number_from(std::uint64_t{1}, std::uint64_t{1} << 28));

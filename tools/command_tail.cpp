@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +34,7 @@ namespace {
 struct TailOptions : SubgroupCommandOptions {
   std::optional<std::uint64_t> count;
   bool reliable = false;
+  std::string from;  ///< empty: with what is delivered from now on
 };
 
 int exit_code(const MessagePrinter& printer) {
@@ -63,19 +66,82 @@ int pipe_to_reader() {
   return ::fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode) ? STDOUT_FILENO : -1;
 }
 
+/// "first", a version, or "last:N". `now`: the member's first view.
+OutputStart start_of(const std::string& from, ViewId now) {
+  constexpr std::string_view last = "last:";
+  if (from.empty()) return {.version = 0, .view = now};
+  if (from == "first") return {};
+  const bool of_the_end = from.starts_with(last);
+  const std::string_view digits = std::string_view(from).substr(of_the_end ? last.size() : 0);
+  std::uint64_t number = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (failure != std::errc() || end != digits.data() + digits.size() || (of_the_end && number == 0)) {
+    throw Exception(Error(ErrorKind::bad_argument, "--from " + from + " says no place in a log or a history")
+                        .fix("write first, the version of a message, as 0 or 1200, or last: and how many, as last:10"));
+  }
+  return of_the_end ? OutputStart{.last = number} : OutputStart{.version = number};
+}
+
+/// A log or a history that is shorter has nothing to print, perhaps for long.
+void say_end_of_what_is_kept(const TailOptions& options, std::uint64_t begin, std::uint64_t end) {
+  if (options.quiet || begin == 0 || begin < end) return;
+  write_to_standard_error("spindrift: what is kept of " + options.subgroup + " ends at version " + std::to_string(end) +
+                          ": that of --from " + options.from + " is still to come\n");
+}
+
+/// A member that ends before says so by itself.
+void release_when_loaded(Session& session, MemberOutput& output, const TailOptions& options) {
+  try {
+    session.group().loaded();
+    say_end_of_what_is_kept(options, start_of(options.from, ViewId(0)).version, output.log_end());
+  } catch (const Exception&) {
+  }
+  output.release();
+}
+
+void check_start(const TailOptions& options, bool kept) {
+  static_cast<void>(start_of(options.from, ViewId(0)));
+  if (options.from.empty() || kept) return;
+  const std::string what = "--from: subgroup " + options.subgroup + " is not logged, and keeps no history";
+  throw Exception(Error(ErrorKind::bad_argument, what)
+                      .fix("leave it out, or give the subgroup \"storage\": \"logged\" or \"history\": 1000 in the layout "
+                           "of all members"));
+}
+
+/// The first view of this process: others may have come and gone before the thread that joined runs again.
+class FirstView {
+ public:
+  void note(ViewId view) noexcept {
+    std::uint64_t unset = none;
+    id_.compare_exchange_strong(unset, view.value());
+  }
+  /// Behind the join.
+  [[nodiscard]] ViewId id() const noexcept { return ViewId(id_); }
+
+ private:
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> id_ = none;
+};
+
 int run_member(const TailOptions& options) {
   const ErrorForm form = options.json ? ErrorForm::json : ErrorForm::text;
   const OwnConfig own = await_own_config(load_subgroup_config(options), form);
   const Config& config = *own;
-  require_subgroup(config, options, SubgroupUse::receive);
+  const SubgroupView shape = require_subgroup(config, options, SubgroupUse::receive);
+  const bool kept = shape.storage == SubgroupStorage::logged || shape.history.any();
+  check_start(options, kept);
   MemberOutput output(options.subgroup, options.json, options.count);
   GroupOptions handlers;
   handlers.on_created = [&output](Subgroup& subgroup) { output.take(subgroup); };
+  FirstView first_view;
+  handlers.on_view = [&first_view](const NewView& news) { first_view.note(news.view.id); };
   Session session(config, std::move(handlers), {.quiet = options.quiet, .json = options.json});
   output.on_joined(session);
   session.drop_deliveries(options.subgroup);
   Subgroup& subgroup = use_subgroup(session.group(), options);
+  if (kept) output.begin_with(start_of(options.from, first_view.id()));
   if (is_of_layout(config, options.subgroup)) output.take(subgroup);
+  if (kept) release_when_loaded(session, output, options);
   const Session::Event event = session.wait_for(pipe_to_reader());
   try {
     session.finish();
@@ -155,7 +221,8 @@ int run_observer(const TailOptions& options) {
 
 // Without a file there may be nobody yet to observe: whoever comes first founds.
 int run_tail(const TailOptions& options) {
-  return options.reliable || options.config.empty() ? run_member(options) : run_observer(options);
+  const bool member = options.reliable || !options.from.empty() || options.config.empty();
+  return member ? run_member(options) : run_observer(options);
 }
 
 }  // namespace
@@ -170,8 +237,9 @@ numbers begin at 0 in each view and have gaps where a member had nothing to send
 With --config it observes: reads what a member delivers, without being one: of this host, else of another, if the file sets
 observer_port. It counts for nothing and holds up nobody: what it is too slow for it misses, and a line says so. When that
 member goes, it goes on with another one. --id names the one to observe. With --reliable it joins as member --id instead:
-then it misses nothing, and the group waits for whoever reads its output. It ends after --count messages, or on SIGINT,
-SIGTERM or SIGHUP.
+then it misses nothing, and the group waits for whoever reads its output. With --from it does the same, and prints first what
+a subgroup that is logged or keeps a history has delivered before, as far as that is there: all of it, that from a version
+on, or the last messages. It ends after --count messages, or on SIGINT, SIGTERM or SIGHUP.
 
 Without --config the group is this user's on this host, or the one that --group names: whoever is there founds it, each
 process takes an id that nobody has, and the subgroup is created if nobody has. There may be nobody to observe: tail is a
@@ -188,6 +256,8 @@ Examples:
   command->add_option("--count", options->count, "End after this many messages")
       ->type_name("N")
       ->check(number_from(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+  command->add_option("--from", options->from, "Begin there in the log or the history of the subgroup, as a member")
+      ->type_name("first|VERSION|last:N");
   command->add_flag("--reliable", options->reliable, "Join as a member, and miss nothing");
   add_json_option(*command, *options, "Print one JSON object per message; text that is no UTF-8 has replacement characters");
 }

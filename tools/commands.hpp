@@ -20,6 +20,7 @@ void add_config_command(CLI::App& app, Work& chosen);
 void add_counters_command(CLI::App& app, Work& chosen);
 void add_metrics_command(CLI::App& app, Work& chosen);
 void add_group_command(CLI::App& app, Work& chosen);
+void add_log_command(CLI::App& app, Work& chosen);
 void add_keys_command(CLI::App& app, Work& chosen);
 void add_demo_command(CLI::App& app, Work& chosen);
 /// One member of the demo, in a process of its own; hidden from help.

@@ -9,6 +9,7 @@
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/runtime_path.hpp>
+#include <spindrift/group/found_journal.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
 #include <spindrift/sst/bulk_rings.hpp>
 #include <spindrift/sst/row_layout.hpp>
@@ -110,6 +111,19 @@ Finding directory(const HostFacts& host, const Needs& needs) {
 
 Finding appended_file(const char* what, const std::string& path, const std::optional<Error>& error) {
   return error ? finding_of(what, *error) : Finding{Grade::good, what, path + " can be written", ""};
+}
+
+Finding journal(const JournalFacts& facts, const JournalNeeds& needs) {
+  if (facts.error) return finding_of("journal", *facts.error);
+  const std::string text = fmt::format("{}: {} are free, each start sets {} aside", needs.directory,
+                                       bytes_text(facts.free_bytes), bytes_text(needs.segment_bytes));
+  if (facts.free_bytes < needs.segment_bytes)
+    return {Grade::bad, "journal", text, "make space there, or name a directory on another disk in [PERS] file_path"};
+  if (facts.in_memory) {
+    return {Grade::note, "journal", text + "; it lies in memory, and does not outlive a stop of this machine",
+            "name a directory on a disk in [PERS] file_path"};
+  }
+  return {Grade::good, "journal", text, ""};
 }
 
 Finding barrier(const HostFacts& host) {
@@ -329,6 +343,17 @@ std::optional<Error> stranger_in(const Config& config) {
   return rank.error();
 }
 
+/// Whether a subgroup is logged decides how much is set aside at once.
+std::optional<JournalNeeds> journal_of(const Config& config, const View& view) {
+  const auto place = group::journal_place(config);
+  if (!place) return std::nullopt;
+  const bool logged = std::any_of(view.subgroups.begin(), view.subgroups.end(), [](const SubgroupView& subgroup) {
+    return subgroup.storage == SubgroupStorage::logged;
+  });
+  const group::JournalUse use = logged ? group::JournalUse::logs : group::JournalUse::views;
+  return JournalNeeds{place->of(config.local_id()), group::journal_options(use).first_segment_bytes};
+}
+
 }  // namespace
 
 Result<Needs> needs_of(const Config& config) {
@@ -340,7 +365,8 @@ Result<Needs> needs_of(const Config& config) {
                  .status = group_directory(config.runtime_directory(), config.group_name()) + "/" +
                            status_file_name(config.local_id()),
                  .log = config.log_file(),
-                 .audit = config.audit_file()};
+                 .audit = config.audit_file(),
+                 .journal = journal_of(config, view)};
   needs.stranger = stranger_in(config);
   SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
   needs.provider = name.provider;
@@ -373,6 +399,7 @@ std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& 
     findings.push_back(appended_file("log file", needs->files.log, host.files.log_error));
   if (needs && !needs->files.audit.empty())
     findings.push_back(appended_file("audit file", needs->files.audit, host.files.audit_error));
+  if (needs && needs->files.journal) findings.push_back(journal(host.files.journal, *needs->files.journal));
   if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
   if (needs && !needs->address.empty() && !host.network.verbs_error) findings.push_back(address(host, *needs));

@@ -46,11 +46,19 @@ struct NetworkFacts {
   bool keys_end_soon = false;                  ///< they are to be replaced
 };
 
+/// The disk on which a member keeps its journal.
+struct JournalFacts {
+  std::optional<Error> error;    ///< why it cannot
+  bool in_memory = false;        ///< it does not outlive the machine
+  std::uint64_t free_bytes = 0;  ///< for this user
+};
+
 /// By place that a member writes to: why it cannot; none: it can.
 struct FileFacts {
   std::optional<Error> directory_error;  ///< the runtime directory
   std::optional<Error> log_error;
   std::optional<Error> audit_error;
+  JournalFacts journal;  ///< if it needs one
 };
 
 /// The facts that were seen of this host, for this user.
@@ -78,12 +86,19 @@ struct KeyNeeds {
   NodeId node;
 };
 
+/// The journal of this node.
+struct JournalNeeds {
+  std::string directory;
+  std::uint64_t segment_bytes = 0;  ///< that each start sets aside
+};
+
 /// The places of the file system that a member writes to.
 struct FileNeeds {
   std::string runtime_directory;
   std::string status;  ///< of this node
   std::string log;     ///< empty: standard error
   std::string audit;   ///< empty: the audit is in the log alone
+  std::optional<JournalNeeds> journal{};  ///< nothing: it keeps none
 };
 
 /// The needs of one member of a configuration.
@@ -117,6 +132,8 @@ struct Finding {
   std::string fix;  ///< a command or an imperative; empty if good
 };
 
+/// Changes nothing: what a member would make there is not made.
+[[nodiscard]] JournalFacts look_at_journal(const JournalNeeds& needs);
 /// Reads the system and changes nothing. With `needs` also what these name is looked at.
 [[nodiscard]] HostFacts look_at_host(const std::optional<Needs>& needs);
 /// The needs of the largest member of the configuration's first view. Errors: as Config::view().

@@ -1,6 +1,8 @@
 // UTF-8 as the Unicode standard has it (table 3-7): no overlong forms, no surrogates, nothing beyond U+10FFFF.
 #include "escaped.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace spindrift::tools {
@@ -32,11 +34,26 @@ std::size_t character_length(std::string_view text) {
   return length;
 }
 
-/// U+0000 to U+001F, U+007F, and U+0080 to U+009F, which terminals take for commands, too.
-bool is_control(std::string_view character) {
-  const unsigned char first = byte_at(character, 0);
-  if (character.size() == 1) return first < 0x20 || first == 0x7f;
-  return first == 0xc2 && byte_at(character, 1) < 0xa0;
+/// U+007F, U+0080 to U+009F, which terminals take for commands, too, and characters that begin a line or turn its direction:
+/// U+2028 to U+202E, U+2066 to U+2069.
+bool is_misleading(std::string_view character) {
+  if (character == "\x7f") return true;
+  if (character.size() == 2) return byte_at(character, 0) == 0xc2 && byte_at(character, 1) < 0xa0;
+  if (character.size() != 3 || byte_at(character, 0) != 0xe2) return false;
+  const unsigned char last = byte_at(character, 2);
+  return byte_at(character, 1) == 0x80 ? last >= 0xa8 && last <= 0xae
+                                       : byte_at(character, 1) == 0x81 && last >= 0xa6 && last <= 0xa9;
+}
+
+bool is_control(std::string_view character) { return byte_at(character, 0) < 0x20 || is_misleading(character); }
+
+/// The number of a character of one, two or three bytes.
+unsigned code_of(std::string_view character) {
+  constexpr unsigned payload_bits = 6;
+  unsigned code = byte_at(character, 0);
+  if (character.size() > 1) code &= character.size() == 2 ? 0x1fU : 0x0fU;
+  for (const char each : character.substr(1)) code = code << payload_bits | (static_cast<unsigned char>(each) & 0x3fU);
+  return code;
 }
 
 std::string with_bytes_shown(std::string_view text, std::string_view backslash) {
@@ -61,5 +78,25 @@ std::string with_bytes_shown(std::string_view text, std::string_view backslash) 
 std::string escaped(std::string_view text) { return with_bytes_shown(text, "\\\\"); }
 
 std::string harmless(std::string_view text) { return with_bytes_shown(text, "\\"); }
+
+std::string harmless_json(std::string_view json) {
+  std::string result;
+  while (!json.empty()) {
+    const std::string_view character = json.substr(0, std::max<std::size_t>(character_length(json), 1));
+    json.remove_prefix(character.size());
+    if (is_misleading(character)) result += fmt::format("\\u{:04x}", code_of(character));
+    else result += character;
+  }
+  return result;
+}
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = character_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
 
 }  // namespace spindrift::tools

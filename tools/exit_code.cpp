@@ -11,8 +11,8 @@ constexpr ExitCodeMeaning table[] = {
     {ExitCode::failure, "the run failed: results differ, or the input is broken"},
     {ExitCode::usage, "wrong usage or configuration; nothing was started"},
     {ExitCode::refused,
-     "refused: another member's configuration or version differs, the node id is in use, or this node's certificate is "
-     "revoked"},
+     "refused: another member's configuration or version differs, the node id is in use, others could change a file or "
+     "directory, or this node's certificate is revoked"},
     {ExitCode::member_lost, "a process was lost before it was done"},
     {ExitCode::timed_out, "others did not come, or did not finish, in the configured time"},
     {ExitCode::group_closed, "this member was out of the group, or its subgroup was dropped, before the command was done"},

@@ -119,11 +119,11 @@ Explanation explain_stop(const NodeReport& node, const GroupReport& report) {
           fmt::format("node {} is stopped: {}; fix: kill -CONT {}, or end it", id, reason, node.status.process)};
 }
 
-/// Since when the status of that node's process could not be written, by its counters; 0: it is as it should be.
-std::uint64_t unwritten_since_ms(const GroupCounters& counters, NodeId node) {
+/// Since when something of that node's process is not as it should be, by its counter of that name; 0: it is.
+std::uint64_t since_ms_by(const GroupCounters& counters, NodeId node, std::string_view counter) {
   const auto its = std::ranges::find(counters.nodes, node, &NodeCounters::node);
   if (its == counters.nodes.end()) return 0;
-  const auto at = std::ranges::find(its->values, "status.unwritten_since_ms", &CounterValue::name);
+  const auto at = std::ranges::find(its->values, counter, &CounterValue::name);
   return at == its->values.end() ? 0 : at->value;
 }
 
@@ -135,6 +135,15 @@ Explanation explain_unwritten(const NodeReport& node, std::uint64_t since_ms) {
                       "process {} goes on; fix: make space on its disk: it is written again within a second; the log there "
                       "has the cause",
                       time_text(since_ms), id, node.status.process)};
+}
+
+Explanation explain_full_disk(const NodeReport& node, std::uint64_t since_ms) {
+  const NodeId id = node.status.node;
+  const std::string reason = "the disk of its journal is full, and deliveries of logged subgroups wait for space";
+  return {{{"kind", "disk_full"}, {"node", id}, {"process", node.status.process}, {"reason", reason}, {"at_ms", since_ms}},
+          fmt::format("{} the disk of node {}'s journal is full since then: deliveries of logged subgroups wait, and with "
+                      "them all who send there; fix: make space where [PERS] file_path lies: it goes on by itself",
+                      time_text(since_ms), id)};
 }
 
 Explanation explain_absence(const NodeReport& node) {
@@ -321,8 +330,10 @@ std::vector<Explanation> explanations_of(const GroupReport& report, const GroupC
     if (node.condition == NodeReport::Condition::ended)
       explanations.push_back(explain_end(node, report.of_newest_founding(node.status)));
     if (!node.lives()) continue;
-    if (const std::uint64_t since_ms = unwritten_since_ms(counters, node.status.node); since_ms != 0)
+    if (const std::uint64_t since_ms = since_ms_by(counters, node.status.node, "status.unwritten_since_ms"); since_ms != 0)
       explanations.push_back(explain_unwritten(node, since_ms));
+    if (const std::uint64_t since_ms = since_ms_by(counters, node.status.node, "journal.full_since_ms"); since_ms != 0)
+      explanations.push_back(explain_full_disk(node, since_ms));
     const MemberStatus& status = node.status;
     const MemberStatus::OfRoster& roster = status.roster;
     if (!status.waits.group.empty()) explanations.push_back(explain_looking(node, report));

@@ -162,6 +162,7 @@ void look_at_files(FileFacts& facts, const FileNeeds& needs) {
   facts.directory_error = why_no_directory(needs.runtime_directory);
   if (!needs.log.empty()) facts.log_error = why_no_log(needs.log);
   if (!needs.audit.empty()) facts.audit_error = why_no_audit(needs.audit);
+  if (needs.journal) facts.journal = look_at_journal(*needs.journal);
 }
 
 std::vector<RdmaDevice> rdma_devices() {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "escaped.hpp"
+
 namespace spindrift::tools {
 
 using Json = nlohmann::json;
@@ -38,8 +40,12 @@ Json json_of(const std::vector<Error>& errors) {
   return list;
 }
 
-std::string one_line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string one_line_of(const Json& json) {
+  return harmless_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
-void print_document(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
+void print_document(const Json& json) {
+  fmt::print("{}\n", harmless_json(json.dump(2, ' ', false, Json::error_handler_t::replace)));
+}
 
 }  // namespace spindrift::tools

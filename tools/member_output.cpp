@@ -23,15 +23,37 @@ void MemberOutput::keep(Subgroup& subgroup, std::span<const Delivery> batch) {
   const std::lock_guard lock(mutex_);
   if (source_ != Source::open) return;
   for (const Delivery& each : batch) {
+    log_end_ = each.version + 1;
+    if (each.version < start_.version || each.view < start_.view) continue;
     Kept& kept = kept_.emplace_back(Kept{each, {each.payload.begin(), each.payload.end()}});
     kept.delivery.payload = kept.bytes;
     kept_bytes_ += sizeof(Kept) + kept.bytes.size();
+    if (!start_.last || kept_.size() <= *start_.last) continue;
+    kept_bytes_ -= sizeof(Kept) + kept_.front().bytes.size();
+    kept_.pop_front();
   }
+  if (start_.last) return;
   if (kept_bytes_ >= waiting_bytes_max) {
     subgroup.pause();
     paused_ = &subgroup;
   }
   changed_.notify_all();
+}
+
+void MemberOutput::begin_with(const OutputStart& start) {
+  const std::lock_guard lock(mutex_);
+  start_ = start;
+}
+
+void MemberOutput::release() {
+  const std::lock_guard lock(mutex_);
+  start_.last.reset();
+  changed_.notify_all();
+}
+
+std::uint64_t MemberOutput::log_end() {
+  const std::lock_guard lock(mutex_);
+  return log_end_;
 }
 
 void MemberOutput::on_joined(Session& session) {
@@ -59,9 +81,9 @@ bool MemberOutput::await_printed(std::optional<std::chrono::milliseconds> limit)
 void MemberOutput::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return !kept_.empty() || source_ == Source::ended; });
+    changed_.wait(lock, [this] { return ready() || source_ == Source::ended; });
     if (kept_.empty()) return;
-    const std::vector<Kept> taken = std::exchange(kept_, {});
+    const std::deque<Kept> taken = std::exchange(kept_, {});
     kept_bytes_ = 0;
     go_on();
     state_ = State::printing;
@@ -83,7 +105,7 @@ void MemberOutput::go_on() {
   if (paused_ != nullptr) std::exchange(paused_, nullptr)->resume();
 }
 
-void MemberOutput::print(const std::vector<Kept>& taken) {
+void MemberOutput::print(const std::deque<Kept>& taken) {
   for (const Kept& each : taken) printer_.print(each.delivery);
   printer_.flush();
 }

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -21,6 +22,13 @@
 
 namespace spindrift::tools {
 
+/// The messages with which the printing begins; of a subgroup that has neither log nor history all.
+struct OutputStart {
+  std::uint64_t version = 0;            ///< in the log or history, from 0
+  ViewId view{};                        ///< those of earlier views are not printed
+  std::optional<std::uint64_t> last{};  ///< so many of those that come before `release`, the last of them
+};
+
 class MemberOutput {
  public:
   /// So many bytes may wait to be printed, and as many that the thread has taken.
@@ -33,6 +41,12 @@ class MemberOutput {
   MemberOutput(const MemberOutput&) = delete;
   MemberOutput& operator=(const MemberOutput&) = delete;
 
+  /// Before `take`.
+  void begin_with(const OutputStart& start);
+  /// The program has all that was there before: what is the last of that is known.
+  void release();
+  /// The version behind the last message that was delivered, be it printed or not.
+  [[nodiscard]] std::uint64_t log_end();
   /// Prints from now on what that subgroup delivers, if it is the one. Any thread, also before the member has joined.
   void take(Subgroup& subgroup);
   /// This session is asked to stop when there is no use in more; at once, if there was none before it was there.
@@ -53,17 +67,20 @@ class MemberOutput {
     Delivery delivery;  ///< its payload is `bytes`
     std::vector<std::byte> bytes;
   };
+  [[nodiscard]] bool ready() const noexcept { return !kept_.empty() && !start_.last; }
   void keep(Subgroup& subgroup, std::span<const Delivery> batch);
   void run();
   void go_on();
-  void print(const std::vector<Kept>& taken);
+  void print(const std::deque<Kept>& taken);
 
   const std::string name_;
   MessagePrinter printer_;  // the thread's while it prints
   std::mutex mutex_;        // of all that follows
   std::condition_variable changed_;
-  std::vector<Kept> kept_;
+  std::deque<Kept> kept_;
+  OutputStart start_;
   std::size_t kept_bytes_ = 0;
+  std::uint64_t log_end_ = 0;
   Subgroup* paused_ = nullptr;
   Session* joined_ = nullptr;
   State state_ = State::waiting;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""documents_test.py BUILD TREE [--hosts]: does what README and tutorial tell a reader to do, in a directory of its own, with an
-installation of its own. A fence `ini file=NAME` is written to that file; `sh run` is run; `text expect` names lines that the block
+"""documents_test.py BUILD TREE [--hosts]: does what README, tutorial and the page on programming tell a reader to do, each in a
+directory of its own, with an installation of its own. A fence `ini file=NAME` is written to that file; `sh run` is run; `text expect` names lines that the block
 before must have printed; with --hosts also `sh run=hosts`, which makes network namespaces: 77 (skipped) where that is not allowed."""
 import os
 import pathlib
@@ -75,7 +75,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='spindrift-prefix-') as prefix:
         subprocess.run(['cmake', '--install', build, '--prefix', prefix], check=True, stdout=subprocess.DEVNULL)
         assert not dead_links(pathlib.Path(prefix)), dead_links(pathlib.Path(prefix))
-        for page in (['docs/tutorial.md'] if hosts else ['README.md', 'docs/tutorial.md']):
+        for page in (['docs/tutorial.md'] if hosts else ['README.md', 'docs/tutorial.md', 'docs/programming.md']):
             play(tree / page, pathlib.Path(prefix), hosts)
     return 0
 

@@ -2,6 +2,7 @@
 """json_test.py SPINDRIFT SCHEMAS KIND: what the command prints of that kind with --json is what SCHEMAS/KIND.json describes, and nothing
 else: an object with one field more, or one that it must have less, is refused. KIND `schemas` compares the schemas with the commands.
 77 (skipped) where Debian's python3-jsonschema is not installed."""
+import base64
 import contextlib
 import copy
 import json
@@ -30,7 +31,7 @@ KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status':
          'group why': 'group_why', 'group roster': 'group_roster', 'group add': 'group_roster', 'group remove': 'group_roster',
          'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'group subgroups': 'group_subgroups',
          'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups',
-         'group revive': 'group_revive', 'doctor': 'doctor',
+         'group revive': 'group_revive', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log verify': 'log_verify', 'doctor': 'doctor',
          'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
@@ -372,6 +373,55 @@ class Kinds(unittest.TestCase):
             look(group)
         self.assertEqual(kinds, {'removed', 'left', 'died', 'unaware', 'gone', 'ended', 'inadequate', 'blocked', 'leaving', 'handler',
                                  'slow', 'looking', 'stopped', 'ended before', 'drained'})
+
+    def journal(self, group):
+        """A log of three messages in the journal of the group's only member, which has left; and how commands name it."""
+        keeps = f'[PERS]\nfile_path = {group.directory}/journals\n[LAYOUT]'
+        layout = group.config.read_text().replace('0, 1, 2', '0').replace('"orders"', '"orders", "storage": "logged"')
+        group.config.write_text(layout.replace(', {"name": "audit", "senders": [1]}', '').replace('[LAYOUT]', keeps))
+        about = ('--config', group.config, '--id', 0)
+        run('send', *about, '--subgroup', 'orders', input=b'one\n\xfftwo\nthree\n')
+        return *about, '--json'
+
+    def damage(self, group):
+        """Flips a byte of the second message, and of the first head."""
+        segment, = (group.directory / 'journals/spindrift/0').glob('*.segment')
+        content = segment.read_bytes()
+        with segment.open('r+b') as file:
+            for at in (40, content.index(b'\xfftwo')):
+                file.seek(at)
+                file.write(bytes([content[at] ^ 1]))
+
+    def test_log_ls(self):
+        with Group() as group:
+            about = self.journal(group)
+            self.assertEqual(output_of('log', 'ls', *about)['logs'][0]['end'], 3)
+            self.damage(group)
+            listed = check(json.loads(run('log', 'ls', *about, code=1).stdout))
+            self.assertEqual(listed['logs'][0]['lost'], [{'first': 1, 'end': 2}])
+            self.assertEqual(error_of('log', 'ls', *about, code=1)['kind'], 'bad input')
+
+    def test_log_dump(self):
+        with Group() as group:
+            about = self.journal(group)
+            lines = [check(json.loads(line)) for line in run('log', 'dump', 'orders', *about).stdout.splitlines()]
+            self.assertEqual([line['text'] for line in lines], ['one', None, 'three'])
+            self.assertEqual(base64.b64decode(lines[1]['base64']), b'\xfftwo')
+
+    def test_log_verify(self):
+        with Group() as group:
+            about = self.journal(group)
+            self.assertEqual(output_of('log', 'verify', *about)['damages'], [])
+            self.damage(group)
+            judged = output_of('log', 'verify', *about, code=1)
+            self.assertEqual([damage['kind'] for damage in judged['damages']], ['head', 'entries'])
+            segment, = (group.directory / 'journals/spindrift/0').glob('*.segment')
+            with segment.open('r+b') as file:
+                file.seek(-4096, 2)
+                file.write(b'what a write left')
+            (segment.parent / 'next.segment').write_bytes(bytes(4096))
+            judged = output_of('log', 'verify', *about, code=1)
+            self.assertTrue(judged['torn'] and judged['leftovers'])
 
     def test_doctor(self):
         self.assertTrue(output_of('doctor', '--json')['ok'])

@@ -1,0 +1,65 @@
+// A node's journal as a command finds it, beside a process that writes it or without one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <spindrift/group/found_journal.hpp>
+#include <spindrift/store/examine.hpp>
+
+#include "read_progress.hpp"
+
+namespace spindrift::tools {
+
+/// The messages of versions [first, end).
+struct VersionRange {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+  friend bool operator==(const VersionRange&, const VersionRange&) = default;
+};
+
+/// A subgroup's log since it began anew last, as a journal has it.
+struct JournaledLog {
+  store::LogEnd end;
+  store::JournalPosition base;       ///< what lies before it in the journal is not of this log
+  std::uint64_t first = 0;           ///< version of the first message that is still there
+  std::uint64_t bytes = 0;           ///< of all payloads
+  std::uint64_t first_time = 0;      ///< of the first message that can be read; 0: there is none
+  std::uint64_t last_time = 0;       ///< of the last one
+  std::vector<VersionRange> lost{};  ///< messages that cannot be read, ascending
+
+  [[nodiscard]] bool empty() const noexcept { return first == end.version.value(); }
+};
+using JournaledLogs = std::map<SubgroupId, JournaledLog>;
+
+class JournalReading {
+ public:
+  /// Opens the node's journal, which is there. As root it reads with the rights of the directory's owner, from now on.
+  /// Throws refused, resource.
+  JournalReading(const group::JournalPlace& place, NodeId node);
+
+  /// Reads all of it, `passes` times with what follows, and keeps what it finds. A journal that is written looks damaged
+  /// where a write comes between two reads: such damage is gone at the second look, and counts for nothing. Throws refused
+  /// (it is another node's or group's), unsupported, bad_input, resource.
+  const store::JournalFindings& examine(std::uint64_t passes);
+  /// Reads all of it, as far as it was found, once more.
+  [[nodiscard]] JournaledLogs logs();
+  /// The messages of these versions that can be read, in order, until the visitor wants no more.
+  void visit(const JournaledLog& log, VersionRange versions, const store::EntryVisitor& visitor);
+
+ private:
+  [[nodiscard]] std::span<const store::FoundSegment> segments_from(const JournaledLog& log, std::uint64_t version) const;
+  [[nodiscard]] Error unreadable(Error why) const;
+
+  group::JournalPlace place_;
+  NodeId node_;
+  std::unique_ptr<WatchedStorage> storage_;
+  store::JournalFindings findings_;
+  std::optional<ReadProgress> progress_;
+};
+
+}  // namespace spindrift::tools

@@ -1,0 +1,42 @@
+// The lines and the JSON of `spindrift log`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <spindrift/core/view.hpp>
+
+#include "journal_reading.hpp"
+
+namespace spindrift::tools {
+
+/// The journal that a command looks at.
+struct LogTarget {
+  View layout;  ///< a view of all members
+  group::JournalPlace place;
+  NodeId node;
+
+  /// Null: the layout has none there.
+  [[nodiscard]] const SubgroupView* subgroup(SubgroupId id) const;
+  [[nodiscard]] std::string directory() const { return place.of(node); }
+};
+
+/// The logs as a table, or as a document.
+void print_logs(const LogTarget& target, const JournaledLogs& logs, bool json);
+
+/// A line for a message, with its end.
+[[nodiscard]] std::string message_line(const store::Entry& message, bool json);
+
+/// An examination. `logs`: of all, where entries are lost; else nobody has looked at them.
+void print_findings(const LogTarget& target, const store::JournalFindings& findings,
+                    const std::optional<JournaledLogs>& logs, bool json);
+
+/// Messages of that log that cannot be read.
+[[nodiscard]] std::string lost_text(const std::vector<VersionRange>& lost);
+/// "orders", or "place 3" where the layout has none.
+[[nodiscard]] std::string name_of(const LogTarget& target, SubgroupId id);
+
+}  // namespace spindrift::tools
