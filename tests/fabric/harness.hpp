@@ -173,7 +173,8 @@ inline void drive(std::initializer_list<Endpoint*> all, const std::function<bool
   }
 }
 
-/// Mappings and descriptors of shared memory that this process holds.
+/// Mappings of shared memory and descriptors that this process holds; without those that threads which watch keys open at
+/// any time, for a moment, or longer where the machine is crowded: directories, and files of keys.
 struct Held {
   std::size_t mappings = 0;
   std::size_t descriptors = 0;
@@ -185,8 +186,10 @@ inline Held held() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) count.mappings += line.find("memfd:spindrift") != std::string::npos;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    static_cast<void>(entry);
-    ++count.descriptors;
+    std::error_code closed_meanwhile;
+    const std::string target = std::filesystem::read_symlink(entry, closed_meanwhile).string();
+    const bool watches = std::filesystem::is_directory(entry, closed_meanwhile) || target.find("/keys/") != target.npos;
+    if (!closed_meanwhile && !watches) ++count.descriptors;
   }
   return count;
 }

@@ -228,17 +228,25 @@ TEST_CASE(
     std::size_t joined = 0;
     {
       Storm storm(keys, sources);
-      members.exchange_until([&] {
-        storm.step();
-        return storm.calls() >= 300;
-      });
+      members.exchange_until(
+          [&] {
+            storm.step();
+            return storm.calls() >= 300;
+          },
+          [&] { return std::to_string(storm.calls()) + " calls, " + std::to_string(storm.joined()) + " joined"; });
       joined = storm.joined();
     }
     // The member still holds connections of callers that are gone, and may take some of them for joins.
-    members.exchange_until([&] {
-      return held().descriptors == descriptors &&
-             members.b.count(Event::Kind::lost) == members.b.count(Event::Kind::connected);
-    });
+    members.exchange_until(
+        [&] {
+          return held().descriptors == descriptors &&
+                 members.b.count(Event::Kind::lost) == members.b.count(Event::Kind::connected);
+        },
+        [&] {
+          return std::to_string(descriptors) + " descriptors before, " + std::to_string(held().descriptors) + " now; " +
+                 std::to_string(members.b.count(Event::Kind::connected)) + " came, " +
+                 std::to_string(members.b.count(Event::Kind::lost)) + " left";
+        });
     const auto seconds = std::chrono::duration<double>(now() - begun).count();
     const std::size_t came = members.b.count(Event::Kind::connected) - before;
     CHECK(came > 0);

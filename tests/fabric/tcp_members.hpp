@@ -107,12 +107,12 @@ class Members {
     check_memory(of_a);
     check_memory(of_b);
   }
-  /// Writes go on until the condition holds.
-  void exchange_until(const std::function<bool()>& condition) {
+  /// Writes go on until the condition holds. `seen` says what there is if it never does.
+  void exchange_until(const std::function<bool()>& condition, const std::function<std::string()>& seen = {}) {
     const Time limit = now() + hang;
     while (!condition()) {
       exchange();
-      if (now() > limit) throw std::runtime_error("the condition never held");
+      if (now() > limit) throw std::runtime_error("the condition never held" + (seen ? ": " + seen() : std::string()));
     }
   }
   /// Nobody else was let in, and nobody was lost.
