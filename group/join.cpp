@@ -173,6 +173,23 @@ LayoutFunction with_split_rows(LayoutFunction layout) {
   };
 }
 
+/// Refuses of a program's layout what the reader of a configuration (core/config/layout.cpp) refuses of its own.
+Result<void> check_logged(const std::vector<SubgroupView>& subgroups) {
+  const auto is_logged = [](const SubgroupView& each) { return each.storage == SubgroupStorage::logged; };
+  for (const SubgroupView& each : subgroups) {
+    if (!is_logged(each) || each.mode == DeliveryMode::ordered) continue;
+    return Error(ErrorKind::bad_argument, "the program's layout: subgroup " + each.name +
+                                              " is logged, and unordered: its members have no order in common to keep")
+        .at("GroupOptions::layout")
+        .fix("let it be ordered, or let its storage be memory");
+  }
+  if (std::ranges::count_if(subgroups, is_logged) <= std::ptrdiff_t{logged_subgroup_count_max}) return {};
+  return Error(ErrorKind::bad_argument, "the program's layout has more than " +
+                                            std::to_string(logged_subgroup_count_max) + " subgroups that are logged")
+      .at("GroupOptions::layout")
+      .fix("let fewer be logged, or have fewer shards");
+}
+
 /// Whether members can tell each other of the subgroups of a program's own layout; a configuration has no others.
 Result<void> check_layout(const std::vector<SubgroupView>& subgroups) {
   for (const SubgroupView& each : subgroups) {
@@ -187,7 +204,7 @@ Result<void> check_layout(const std::vector<SubgroupView>& subgroups) {
           .fix(std::move(fault->fix));
     }
   }
-  return {};
+  return check_logged(subgroups);
 }
 
 // While a handler holds up the poller, whose things are another thread's for the moment.

@@ -161,4 +161,32 @@ TEST_CASE_METHOD(LoggedFixture, "nothing of a subgroup that is not logged is dur
   CHECK(refused->kind() == ErrorKind::bad_argument);
 }
 
+TEST_CASE_METHOD(LoggedFixture, "a program's layout whose subgroups cannot be logged is refused before anybody joins") {
+  const auto refusal = [&](std::size_t count, DeliveryMode mode) {
+    GroupOptions options;
+    options.layout = [count, mode](const std::vector<NodeId>& nodes, const View*) {
+      std::vector<SubgroupView> subgroups(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        subgroups[i].name = "log" + std::to_string(i);
+        subgroups[i].members = subgroups[i].senders = nodes;
+        subgroups[i].mode = mode;
+        subgroups[i].storage = SubgroupStorage::logged;
+        subgroups[i].profile = {.ring_bytes = 1 << 12, .window_messages = 4, .message_bytes_max = 100};
+      }
+      return subgroups;
+    };
+    const auto refused = thrown_by([&] { const Group group(config(0, 1, with_journals(1)), options); });
+    if (!refused) return std::string("joined");
+    CHECK(refused->kind() == ErrorKind::bad_argument);
+    CHECK(refused->place() == "GroupOptions::layout");
+    CHECK_FALSE(refused->fix().empty());
+    return refused->message();
+  };
+  CHECK(refusal(1, DeliveryMode::unordered) ==
+        "the program's layout: subgroup log0 is logged, and unordered: its members have no order in common to keep");
+  CHECK(refusal(logged_subgroup_count_max + 1, DeliveryMode::ordered) ==
+        "the program's layout has more than 64 subgroups that are logged");
+  CHECK(refusal(logged_subgroup_count_max, DeliveryMode::ordered) == "joined");
+}
+
 }  // namespace spindrift
