@@ -55,15 +55,6 @@ Error log_of_other_methods(const Delivery& first, const ReplicaChannel& channel)
       .fix("name the list of the program that wrote it in FormerMethods, and run that at all members; or run that program");
 }
 
-// The other one is no faulty member, but has not been restarted yet.
-Error beside_former_methods(NodeId other, const ReplicaChannel& channel) {
-  return Error(ErrorKind::refused, "node " + std::to_string(channel.self().value()) +
-                                       " cannot go on with the replicated object of subgroup " + channel.subgroup() +
-                                       ": node " + std::to_string(other.value()) +
-                                       " runs a program with the former list of Methods")
-      .fix("stop all members, and start all with the later program");
-}
-
 }  // namespace
 
 ReplicaChannel::~ReplicaChannel() = default;
@@ -187,12 +178,13 @@ void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
   }
 }
 
+// A member that still runs a former program calls what this one has, too, and runs its own calls: they are in the log, where
+// they come again. It cannot run those of this program, though, and says so of whoever makes them.
 void ReplicaBase::deliver(const Delivery& delivery) {
   auto request = take_head<Request>(delivery.payload);
-  if (request.digest != lists_.digest) {
-    if (lists_.place(request.digest, 0)) return give_up(beside_former_methods(delivery.sender, channel_));
-    throw replicated::BadBytes("its list of replicated methods is another than here");
-  }
+  const auto method = lists_.place(request.digest, request.method);
+  if (!method) throw replicated::BadBytes("its list of Methods is not known here: the two run different programs");
+  request.method = *method;
   if (request.method >= lists_.count) throw replicated::BadBytes("it is of a method that is not in the list");
   if (request.ask > Ask::own && request.ask != Ask::one) throw replicated::BadBytes("it asks for nothing known");
 
@@ -281,7 +273,7 @@ void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const s
   }
   reply_.assign(sizeof(Reply), std::byte{});
   const Outcome outcome = run(request.method, arguments, nullptr, &reply_) ? Outcome::threw : Outcome::returned;
-  send_reply(caller, Reply{lists_.digest, request.call, static_cast<std::uint64_t>(outcome), 0});
+  send_reply(caller, Reply{request.digest, request.call, static_cast<std::uint64_t>(outcome), 0});
 }
 
 std::optional<std::vector<std::byte>> ReplicaBase::refusal(std::span<const std::byte> query, Outcome outcome) {
@@ -368,7 +360,7 @@ void ReplicaBase::on_private(NodeId from, std::span<const std::byte> message) {
 
 void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   const auto reply = take_head<Reply>(message);
-  if (reply.digest != lists_.digest) throw replicated::BadBytes("its list of replicated methods is another than here");
+  if (reply.digest != lists_.digest) throw replicated::BadBytes("it answers a call of another list of Methods");
   if (reply.outcome > static_cast<std::uint64_t>(replicated::outcome_last)) {
     throw replicated::BadBytes("it neither returned nor threw, and was not refused");
   }
