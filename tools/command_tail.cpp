@@ -75,25 +75,31 @@ OutputStart start_of(const std::string& from, ViewId now) {
   const std::string_view digits = std::string_view(from).substr(of_the_end ? last.size() : 0);
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (failure != std::errc() || end != digits.data() + digits.size() || (of_the_end && number == 0)) {
+  const bool is_number = failure == std::errc() && end == digits.data() + digits.size();
+  if (!is_number || (digits.size() > 1 && digits.front() == '0') || (of_the_end && number == 0)) {
     throw Exception(Error(ErrorKind::bad_argument, "--from " + from + " says no place in a log or a history")
                         .fix("write first, the version of a message, as 0 or 1200, or last: and how many, as last:10"));
   }
   return of_the_end ? OutputStart{.last = number} : OutputStart{.version = number};
 }
 
-/// A log or a history that is shorter has nothing to print, perhaps for long.
-void say_end_of_what_is_kept(const TailOptions& options, std::uint64_t begin, std::uint64_t end) {
-  if (options.quiet || begin == 0 || begin < end) return;
-  write_to_standard_error("spindrift: what is kept of " + options.subgroup + " ends at version " + std::to_string(end) +
-                          ": that of --from " + options.from + " is still to come\n");
+/// A log or a history that is shorter has nothing to print, perhaps for long; and a history has lost what it began with.
+void say_what_is_kept(const TailOptions& options, std::uint64_t begin, const MemberOutput::Span& kept) {
+  if (options.quiet || begin == 0) return;
+  const std::string what = "spindrift: what is kept of " + options.subgroup;
+  const std::string that = ": that of --from " + options.from;
+  if (begin >= kept.end) {
+    write_to_standard_error(what + " ends at version " + std::to_string(kept.end) + that + " is still to come\n");
+  } else if (begin < kept.begin) {
+    write_to_standard_error(what + " begins at version " + std::to_string(kept.begin) + that + " is kept no more\n");
+  }
 }
 
 /// A member that ends before says so by itself.
 void release_when_loaded(Session& session, MemberOutput& output, const TailOptions& options) {
   try {
     session.group().loaded();
-    say_end_of_what_is_kept(options, start_of(options.from, ViewId(0)).version, output.log_end());
+    say_what_is_kept(options, start_of(options.from, ViewId(0)).version, output.delivered());
   } catch (const Exception&) {
   }
   output.release();

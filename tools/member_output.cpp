@@ -23,7 +23,8 @@ void MemberOutput::keep(Subgroup& subgroup, std::span<const Delivery> batch) {
   const std::lock_guard lock(mutex_);
   if (source_ != Source::open) return;
   for (const Delivery& each : batch) {
-    log_end_ = each.version + 1;
+    if (delivered_.end == 0) delivered_.begin = each.version;
+    delivered_.end = each.version + 1;
     if (each.version < start_.version || each.view < start_.view) continue;
     Kept& kept = kept_.emplace_back(Kept{each, {each.payload.begin(), each.payload.end()}});
     kept.delivery.payload = kept.bytes;
@@ -43,6 +44,7 @@ void MemberOutput::keep(Subgroup& subgroup, std::span<const Delivery> batch) {
 void MemberOutput::begin_with(const OutputStart& start) {
   const std::lock_guard lock(mutex_);
   start_ = start;
+  printer_.show_log_versions();
 }
 
 void MemberOutput::release() {
@@ -51,9 +53,9 @@ void MemberOutput::release() {
   changed_.notify_all();
 }
 
-std::uint64_t MemberOutput::log_end() {
+MemberOutput::Span MemberOutput::delivered() {
   const std::lock_guard lock(mutex_);
-  return log_end_;
+  return delivered_;
 }
 
 void MemberOutput::on_joined(Session& session) {

@@ -45,8 +45,12 @@ class MemberOutput {
   void begin_with(const OutputStart& start);
   /// The program has all that was there before: what is the last of that is known.
   void release();
-  /// The version behind the last message that was delivered, be it printed or not.
-  [[nodiscard]] std::uint64_t log_end();
+  /// The versions of what was delivered, be it printed or not; both 0: nothing was.
+  struct Span {
+    std::uint64_t begin = 0;  ///< of the first message
+    std::uint64_t end = 0;    ///< behind the last one
+  };
+  [[nodiscard]] Span delivered();
   /// Prints from now on what that subgroup delivers, if it is the one. Any thread, also before the member has joined.
   void take(Subgroup& subgroup);
   /// This session is asked to stop when there is no use in more; at once, if there was none before it was there.
@@ -80,7 +84,7 @@ class MemberOutput {
   std::deque<Kept> kept_;
   OutputStart start_;
   std::size_t kept_bytes_ = 0;
-  std::uint64_t log_end_ = 0;
+  Span delivered_;
   Subgroup* paused_ = nullptr;
   Session* joined_ = nullptr;
   State state_ = State::waiting;

@@ -30,13 +30,15 @@ nlohmann::json json_of(const std::optional<MessagePlace>& place) {
   return {{"view", place->view.value()}, {"sequence", place->sequence.value()}};
 }
 
-std::string json_of(const Delivery& delivery, std::string_view text) {
-  return json_line({{"view", delivery.view.value()},
-                    {"sequence", delivery.sequence.value()},
-                    {"node", delivery.sender.value()},
-                    {"index", delivery.index.value()},
-                    {"bytes", text.size()},
-                    {"text", text}});
+std::string json_of(const Delivery& delivery, std::string_view text, bool log_version) {
+  nlohmann::json line{{"view", delivery.view.value()},
+                      {"sequence", delivery.sequence.value()},
+                      {"node", delivery.sender.value()},
+                      {"index", delivery.index.value()},
+                      {"bytes", text.size()},
+                      {"text", text}};
+  if (log_version) line["log_version"] = delivery.version;
+  return json_line(std::move(line));
 }
 
 std::string json_of(const Gap& gap) {
@@ -62,7 +64,7 @@ std::string text_of(const Gap& gap) {
 void MessagePrinter::print(const Delivery& delivery) {
   if (done_) return;
   const std::string_view text(reinterpret_cast<const char*>(delivery.payload.data()), delivery.payload.size());
-  if (!write(json_ ? json_of(delivery, text) : text_of(delivery, text))) return stop(errno);
+  if (!write(json_ ? json_of(delivery, text, log_versions_) : text_of(delivery, text))) return stop(errno);
   if (most_ && ++printed_ == *most_) stop(std::fflush(stdout) == 0 ? 0 : errno);
 }
 

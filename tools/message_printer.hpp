@@ -14,6 +14,8 @@ class MessagePrinter {
   /// After `most` messages it has printed all that it is for.
   MessagePrinter(bool json, std::optional<std::uint64_t> most) : json_(json), most_(most) {}
 
+  /// The subgroup has a log, or a history: JSON says each message's version there. Before the first message.
+  void show_log_versions() noexcept { log_versions_ = true; }
   void print(const Delivery& delivery);
   void print(const Gap& gap);
   void flush();
@@ -31,6 +33,7 @@ class MessagePrinter {
 
   const bool json_;
   const std::optional<std::uint64_t> most_;
+  bool log_versions_ = false;
   std::uint64_t printed_ = 0;
   bool done_ = false;
   int refused_ = 0;

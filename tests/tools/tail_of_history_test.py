@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tail_of_history_test.py SPINDRIFT: `tail --from` in a subgroup that keeps a history, of which the other member has the last ten
 messages; without it, a tail that joins prints none of them. And what `config check` says of histories."""
+import json
 import os
 import shutil
 import subprocess
@@ -48,7 +49,11 @@ def use(scratch):
         expect(tail(scratch, "last:3", 3), 0, numbers[97:])
         expect(tail(scratch, "first", 10), 0, numbers[90:])
         expect(tail(scratch, "95", 5), 0, numbers[95:])
-        expect(tail(scratch, "40", 2), 0, numbers[90:92])
+        expect(tail(scratch, "40", 2), 0, numbers[90:92], "begins at version 90: that of --from 40 is kept no more\n")
+        expect(tail(scratch, "040", 2), 2, [], "says no place in a log")
+        line = run(scratch, 1, "tail", "--subgroup", "orders", "--from", "95", "--count", "1", "--json").stdout
+        if json.loads(line)["log_version"] != 95 or json.loads(line)["text"] != "95":
+            sys.exit(f"the version in the history is not told: {line}")
         expect(tail(scratch, "first", 1, "news"), 2, [], "is not logged, and keeps no history")
         late = subprocess.Popen(words(scratch, 2, "tail", "--subgroup", "orders", "--reliable", "--count", "1"),
                                 stdout=subprocess.PIPE, text=True)
