@@ -100,7 +100,9 @@ int forget(const ForgetOptions& options) {
     return content_of(group::last_record(kept, file, node));
   }();
   fmt::print("node {} remembers {}\n", node, content.value_or("nothing here: there is nothing to forget"));
-  if (const std::string logs = logs_of(kept, node); !logs.empty()) fmt::print("and has {}, which go, too\n", logs);
+  if (const std::string logs = logs_of(kept, node); !logs.empty()) {
+    fmt::print("and has {}, which go, too; spindrift log dump SUBGROUP prints them while they are there\n", logs);
+  }
   std::fflush(stdout);
   if (content && !confirmed(options, place.name)) {
     fmt::print("nothing was forgotten\n");
