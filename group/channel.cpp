@@ -47,6 +47,15 @@ void refuse_beside_history(const SubgroupView& subgroup, const std::string& call
           .fix("take what newcomers are given by on_delivery, or remove \"history\" there, at all members"));
 }
 
+// In memory it could wait without end, and its sender would take it for safe.
+void refuse_while_full(const NodeJournal& journal, const std::string& name) {
+  if (journal.full_since_ms() == 0) return;
+  throw Exception(Error(ErrorKind::disk_full, "subgroup " + name + " is logged, and takes nothing from this node while the "
+                                              "disk of its journal is full")
+                      .at(journal.place().of(journal.node()))
+                      .fix("make space there: it goes on by itself then, and what is sent again is taken"));
+}
+
 void discard(Counter& discarded, Channel::Origin origin, const std::string& name, std::size_t messages) {
   if (discarded.get() == 0 && origin == Channel::Origin::layout) {
     log::warn(log::Room::group, "deliveries are discarded: this member leaves before it has set on_delivery",
@@ -65,6 +74,7 @@ Channel::Channel(Environment& environment, std::shared_ptr<views::SendGate> gate
     : environment_(environment),
       gate_(std::move(gate)),
       id_(id),
+      logged_(shape.storage == SubgroupStorage::logged),
       handle_(*this, *gate_, shape, process_generation()),
       state_([this] { wake(); }),
       life_{origin, discarded} {}
@@ -92,6 +102,7 @@ void Channel::drop() {
 
 Outcome Channel::reserve_once(std::uint64_t bytes, Claim& claim) {
   environment_.state.check_process();
+  if (logged_) refuse_while_full(*environment_.journal, name());
   const bool large = bytes > handle_.ring_payload_max_;
   const Outcome outcome = large ? reserve_large(bytes, claim) : gate_->reserve(bytes, claim);
   if (outcome != Outcome::closed) return outcome;

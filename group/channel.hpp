@@ -153,6 +153,7 @@ class Channel {
   Environment& environment_;
   const std::shared_ptr<views::SendGate> gate_;
   const SubgroupId id_;
+  const bool logged_;
   Subgroup handle_;
   SpaceQueue space_;
   std::mutex large_;  // one thread at a time reserves a large message

@@ -122,7 +122,8 @@ class Subgroup {
   /// a later view. A change of the view waits for `build` to return. Throws: bad_argument (too large, not a sender),
   /// would_block (from a handler), group_closed (this member leaves or has left), and what ended it otherwise: removed,
   /// no_majority, lagging (its handlers were behind, and [SPINDRIFT] lagging_member is remove), handler_failed (a handler
-  /// threw), resource.
+  /// threw), resource; and disk_full: the subgroup is logged, and the disk of this node's journal is full. Nothing was sent
+  /// then, this member goes on, and sends are taken again when there is space.
   template <class Build>
   void send(std::uint64_t bytes, Build&& build) {
     fill(reserve(bytes), build);

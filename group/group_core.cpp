@@ -34,6 +34,14 @@ const Roster* roster_left_with(const views::Member& member) {
   return member.epoch()->rosters().next(member.epoch()->change().decree());
 }
 
+/// Wakes who waits to send what this node's disk has no space for.
+void tell_of_disk(std::uint64_t full_since_ms, Counter told, const group::Channels& channels) {
+  const bool news = full_since_ms != 0 && told.get() == 0;
+  told.set(full_since_ms);
+  if (!news) return;
+  for (const auto& channel : channels) channel->let_all_go();
+}
+
 Error stuck_in_upcall(Duration lasted) {
   return Error(ErrorKind::handler_failed,
                "a handler was at work for " +
@@ -221,7 +229,8 @@ bool GroupCore::read_tables() {
 // Tells waiting application threads what the poller knows.
 void GroupCore::publish_state() {
   const MemberState state = member_->state();
-  if (environment_.logged) counters_->disk_full_since_ms.set(environment_.logged->disk_full_since_ms());
+  if (environment_.logged)
+    tell_of_disk(environment_.logged->disk_full_since_ms(), counters_->disk_full_since_ms, channels_);
   if (views::is_between_views(state)) status_->on_waiting(group::awaited_applications(*member_, channels_));
   if (state == published_) return;
   published_ = state;

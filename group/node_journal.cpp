@@ -94,17 +94,17 @@ void NodeJournal::flush() {
   tell_of_space();
 }
 
-// A full disk is told of once each time: whoever sends in a logged subgroup waits for it.
+// A full disk is told of once each time: sends in logged subgroups are refused here, and wait at the other members.
 void NodeJournal::tell_of_space() {
-  if (full() == (full_since_ms_ != 0)) return;
+  if (full() == (full_since_ms() != 0)) return;
   const std::string& directory = found_.place.of(found_.node);
-  if (full_since_ms_ != 0) {
-    full_since_ms_ = 0;
+  if (full_since_ms() != 0) {
+    full_since_ms_.store(0, std::memory_order_relaxed);
     return log::info(log::Room::group, "the disk of the journal has space again",
                      {{"node", node()}, {"directory", directory}});
   }
   const auto why = thread_->error();
-  full_since_ms_ = wall_clock_ms();
+  full_since_ms_.store(wall_clock_ms(), std::memory_order_relaxed);
   log::warn(log::Room::group, "the disk of the journal is full: deliveries of logged subgroups wait for space",
             {{"node", node()}, {"directory", directory}, {"reason", why ? why->to_string() : std::string()}});
 }

@@ -2,6 +2,7 @@
 // others may wait until the disk has what they are to read there.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -67,8 +68,6 @@ class NodeJournal {
   [[nodiscard]] store::JournalPosition durable() const noexcept;
   /// The disk is; what waits is kept, and written when there is space.
   [[nodiscard]] bool full() const noexcept;
-  /// Since when, in milliseconds since 1970, as `flush` saw it; 0: it is not.
-  [[nodiscard]] std::uint64_t full_since_ms() const noexcept { return full_since_ms_; }
   /// Why nothing becomes durable any more, for good. Nothing: it does.
   [[nodiscard]] std::optional<Error> failure() const;
   /// Appends it, and waits until it is durable and vouched for. Errors: disk_full (it may become durable later), resource,
@@ -81,6 +80,8 @@ class NodeJournal {
   [[nodiscard]] LogPlace log(SubgroupId subgroup) const;
 
   // Any thread:
+  /// Since when it is full, in milliseconds since 1970, as `flush` saw it; 0: it is not.
+  [[nodiscard]] std::uint64_t full_since_ms() const noexcept { return full_since_ms_.load(std::memory_order_relaxed); }
   /// Waits until everything before that position is on the disk. Errors: group_closed (the journal was closed before, or
   /// `stop` was requested), resource.
   [[nodiscard]] Result<void> await_durable(store::JournalPosition position, std::stop_token stop);
@@ -109,7 +110,7 @@ class NodeJournal {
   std::deque<Waiting> waiting_;  // in order, behind what the thread has
   store::JournalPosition end_;
   std::uint64_t time_ = 0;       // of the last entry
-  std::uint64_t full_since_ms_ = 0;
+  std::atomic<std::uint64_t> full_since_ms_{0};
   std::map<SubgroupId, store::JournalPosition> bases_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
