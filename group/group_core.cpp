@@ -273,7 +273,7 @@ void GroupCore::on_durable(SubgroupId id, std::uint64_t version) {
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   if (environment_.histories) batch = environment_.histories->take(id, batch);
   observers_->on_delivery(id, batch);
-  if (environment_.logged && !batch.empty()) environment_.logged->note(id, batch.back());
+  if (environment_.logged) environment_.logged->note(id, batch);
   group::Channel& channel = channels_[id];
   Duration took{};
   {

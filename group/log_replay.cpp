@@ -53,6 +53,12 @@ std::span<const Delivery> LogReplay::next() {
   return chunk_.deliveries;
 }
 
+std::optional<std::uint64_t> LogReplay::time(std::uint64_t version) const {
+  const std::uint64_t first = taken_ - chunk_.deliveries.size();
+  if (version < first || version >= taken_) return std::nullopt;
+  return chunk_.times[version - first];
+}
+
 std::optional<Error> LogReplay::failure() const {
   const std::lock_guard lock(mutex_);
   if (!chunks_.empty()) return std::nullopt;
@@ -80,6 +86,7 @@ Result<void> LogReplay::read(const std::stop_token& stop) {
     const store::EntryHead& head = entry.head;
     chunk.deliveries.push_back({head.sender, SenderRank(0), MessageIndex(0), head.sequence, entry.payload, head.view,
                                 entry.version.value()});
+    chunk.times.push_back(head.time);
     const std::size_t at = chunk.words.size();
     chunk.words.resize(at + words);
     if (words != 0) std::memcpy(chunk.words.data() + at, entry.payload.data(), entry.payload.size());

@@ -32,6 +32,9 @@ class LogReplay {
   /// The next messages; none: they are not read yet, or there are no more. Valid until the next call. Of each are told:
   /// sender, sequence, view, version and payload.
   [[nodiscard]] std::span<const Delivery> next();
+  /// The time in the log of one of the messages that `next` has returned last, in nanoseconds since 1970; nothing: it is
+  /// none of them.
+  [[nodiscard]] std::optional<std::uint64_t> time(std::uint64_t version) const;
   /// All were taken.
   [[nodiscard]] bool done() const noexcept { return taken_ == to_; }
   /// Why no more come, though not all were taken.
@@ -41,6 +44,7 @@ class LogReplay {
   struct Chunk {
     std::vector<std::uint64_t> words;  ///< the payloads, each from a word on
     std::vector<Delivery> deliveries;
+    std::vector<std::uint64_t> times;  ///< of each
   };
 
   void run(const std::stop_token& stop);

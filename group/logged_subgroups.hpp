@@ -3,7 +3,7 @@
 //
 // The invariant to remember: what the application was given of a log are its first messages, each once.
 //
-// The poller's.
+// The poller's, but for what says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +39,17 @@ class LoggedSubgroups {
   /// Some are still to be given to it.
   [[nodiscard]] bool at_work(SubgroupId id) const { return replays_.contains(id); }
   [[nodiscard]] bool at_work() const noexcept { return !replays_.empty(); }
-  /// The application was given the messages of that subgroup up to this one, as they were delivered.
-  void note(SubgroupId id, const Delivery& last) {
+  /// The application is given these messages of that subgroup now, as they were delivered.
+  void note(SubgroupId id, std::span<const Delivery> batch) {
     const bool logged = id.value() < layout_.size() && layout_[id.value()].storage == SubgroupStorage::logged;
-    if (logged) given_[id] = last.version + 1;
+    if (!logged || batch.empty()) return;
+    given_[id] = batch.back().version + 1;
+    logs_.stamps().forget(id, batch.front().version);
   }
+  /// The time in its log, in nanoseconds since 1970, of a message that the application is given now.
+  [[nodiscard]] std::uint64_t time(SubgroupId id, std::uint64_t version);
+  /// From any thread: as LogStamps::settled, by the clock of now.
+  [[nodiscard]] std::uint64_t settled(SubgroupId id, std::uint64_t applied);
 
   /// Gives what was read to those that take it: `accepts(id)` says so, `deliver(id, batch)` gives it, and `busy(id)` says
   /// that the last of it is still with the handler. True if anything was given. Errors: of the disk.
@@ -55,7 +61,7 @@ class LoggedSubgroups {
       if (auto failure = at->second.reading->failure()) return *std::move(failure);
       if (const auto batch = accepts(id) ? at->second.reading->next() : std::span<const Delivery>(); !batch.empty()) {
         deliver(id, batch);
-        note(id, batch.back());
+        note(id, batch);
         any = true;
       }
       at = !busy(id) && is_over(id, at->second) ? replays_.erase(at) : std::next(at);

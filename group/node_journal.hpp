@@ -64,6 +64,8 @@ class NodeJournal {
   [[nodiscard]] bool has_room() const noexcept { return waiting_.empty(); }
   /// The position that the next entry will have.
   [[nodiscard]] store::JournalPosition end() const noexcept { return end_; }
+  /// The time of the last entry, in nanoseconds since 1970; 0: there is none.
+  [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
   /// Everything before it is on the disk.
   [[nodiscard]] store::JournalPosition durable() const noexcept;
   /// The disk is; what waits is kept, and written when there is space.

@@ -106,8 +106,9 @@ class StoredLogs::Writer final : public views::LogWriter {
   }
   // A time to come, if another node's clock is ahead, or so it says, would be that of all that follows.
   void append(const StreamedMessage& message) {
-    const std::uint64_t time = std::min(message.time, now_);
-    logs_.append(logs_.log(subgroup_), {store::EntryKind::message, subgroup_, message.sender, message.view, message.sequence,
+    Log& log = logs_.log(subgroup_);
+    const std::uint64_t time = logs_.stamps_.stamp_as(subgroup_, log.end.version.value() + 1, std::min(message.time, now_));
+    logs_.append(log, {store::EntryKind::message, subgroup_, message.sender, message.view, message.sequence,
                                         time}, message.payload);
   }
 
@@ -151,9 +152,10 @@ std::uint64_t StoredLogs::durable(SubgroupId subgroup) const {
 
 void StoredLogs::append(SubgroupId subgroup, std::span<const Delivery> batch) {
   Log& own = log(subgroup);
-  const std::uint64_t now = wall_clock_ns();
+  const std::uint64_t end = own.end.version.value() + batch.size();
+  const std::uint64_t time = stamps_.stamp(subgroup, end, wall_clock_ns(), journal_.time());
   for (const Delivery& each : batch)
-    append(own, {store::EntryKind::message, subgroup, each.sender, each.view, each.sequence, now}, each.payload);
+    append(own, {store::EntryKind::message, subgroup, each.sender, each.view, each.sequence, time}, each.payload);
   mark(own);
 }
 
@@ -178,6 +180,7 @@ void StoredLogs::begin_anew(SubgroupId subgroup) {
               {{"node", journal_.node()}, {"subgroup", subgroup}, {"messages", messages}});
   }
   journal_.append_base(subgroup, wall_clock_ns());
+  stamps_.begin_anew(subgroup);
   anew = {};
   anew.end.subgroup = subgroup;
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <stop_token>
 
+#include <spindrift/group/log_stamps.hpp>
 #include <spindrift/group/node_journal.hpp>
 #include <spindrift/group/state_thread.hpp>
 #include <spindrift/store/entry.hpp>
@@ -39,6 +40,9 @@ class StoredLogs final : public views::SubgroupLogs {
                                                          std::uint64_t to) override;
   [[nodiscard]] std::unique_ptr<views::LogWriter> write(SubgroupId subgroup) override;
 
+  /// The times of what `append` took, until they are forgotten. Its functions from any thread.
+  [[nodiscard]] LogStamps& stamps() noexcept { return stamps_; }
+
  private:
   class Writer;
   struct Mark {
@@ -60,6 +64,7 @@ class StoredLogs final : public views::SubgroupLogs {
   Limit message_bytes_max_;
   std::function<void()> on_ready_;
   std::map<SubgroupId, Log> logs_;  // that have an entry
+  LogStamps stamps_;
   std::stop_source end_;            // of the work on the thread
   std::shared_ptr<StateThread> thread_ = std::make_shared<StateThread>();  // readers may outlive this
 };

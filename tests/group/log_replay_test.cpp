@@ -52,6 +52,33 @@ TEST_CASE("a replay gives what was appended, and nothing of other subgroups") {
   CHECK(take_all(node, 2000, 2000) == 0);
 }
 
+TEST_CASE("messages of a replay have the times that they were stamped with") {
+  const JournalHost host;
+  LoggingNode node(host, 1);
+  for (int i = 0; i < 20; ++i) {
+    node.append(subgroup, 50);
+    node.append(SubgroupId(1), 10);
+  }
+  LogReplay replay(node.journal(), subgroup, 0, 1000, [&] { node.note_event(); });
+  CHECK_FALSE(replay.time(0));
+  std::uint64_t version = 0;
+  std::uint64_t before = 1;
+  node.await([&] {
+    for (auto chunk = replay.next(); !chunk.empty(); chunk = replay.next()) {
+      const std::uint64_t first = version;
+      for (; version < first + chunk.size(); ++version) {
+        REQUIRE(replay.time(version) == node.logs().stamps().of(subgroup, version));
+        REQUIRE(replay.time(version) >= before);
+        before = *replay.time(version);
+      }
+      CHECK_FALSE(replay.time(version));
+      if (first > 0) CHECK_FALSE(replay.time(first - 1));
+    }
+    return replay.done();
+  });
+  CHECK(version == 1000);
+}
+
 TEST_CASE("a replay gives the log as it is since it began anew") {
   const JournalHost host;
   LoggingNode source(host, 1);

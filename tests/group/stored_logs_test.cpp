@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <spindrift/group/status.hpp>
 #include <spindrift/store/entry.hpp>
@@ -56,6 +57,31 @@ TEST_CASE("logs go on where the node's process before has left them") {
     return true;
   }));
   CHECK(next == 201);
+}
+
+TEST_CASE("messages have times not before those of what the journal has, whatever the clock says") {
+  const JournalHost host;
+  const std::uint64_t ahead = wall_clock_ns() + 1'000'000'000'000;
+  std::vector<std::uint64_t> times;
+  {
+    LoggingNode node(host, 1);
+    node.append(first, 1);
+    times.push_back(node.logs().stamps().of(first, 0).value());
+    CHECK(times[0] <= wall_clock_ns());
+    node.journal().append({store::EntryKind::message, second, NodeId(0), ViewId(4), SequenceNumber(0), ahead}, {});
+    node.append(first, 2);
+    times.insert(times.end(), 2, node.logs().stamps().of(first, 2).value());
+    CHECK(times[2] == ahead);
+    node.await_durable(first);
+  }
+  std::vector<std::uint64_t> read;
+  const auto content = value_or_throw(read_journal(host.place, NodeId(1)));
+  auto storage = value_or_throw(store::FileStorage::open_to_read(host.place.of(NodeId(1))));
+  value_or_throw(store::visit_entries(storage, content->findings, {}, [&](const store::Entry& entry) {
+    if (entry.head.subgroup == first) read.push_back(entry.head.time);
+    return true;
+  }));
+  CHECK(read == times);
 }
 
 TEST_CASE("messages are durable when the disk has them, and not before") {
