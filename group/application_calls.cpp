@@ -32,6 +32,12 @@ class ReplicaChannelOf final : public ReplicaChannel {
   [[nodiscard]] NodeId self() const noexcept override { return core_.self(); }
   [[nodiscard]] const std::string& subgroup() const noexcept override { return channel_.name(); }
   [[nodiscard]] bool logged() const noexcept override { return logged_; }
+  [[nodiscard]] std::uint64_t time_ns(std::uint64_t version) const override {
+    return core_.environment().logged->time(channel_.id(), version);
+  }
+  [[nodiscard]] std::uint64_t settled_ns(std::uint64_t version) const override {
+    return core_.environment().logged->settled(channel_.id(), version);
+  }
   [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept override {
     return core_.environment().handler_threads;
   }

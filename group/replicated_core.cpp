@@ -170,6 +170,7 @@ void ReplicaBase::start_query(std::vector<std::byte>& message, std::uint32_t met
 void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
   for (const Delivery& delivery : batch) {
     if (state_.stage() == replicated::ReplicaState::Stage::given_up) return;
+    const replicated::ReplicaProgress::Message message(progress_, delivery.version);
     try {
       deliver(delivery);
     } catch (const replicated::BadBytes& bad) {
@@ -203,6 +204,7 @@ void ReplicaBase::deliver(const Delivery& delivery) {
 void ReplicaBase::on_replay(std::span<const Delivery> batch) {
   for (const Delivery& delivery : batch) {
     if (state_.stage() == replicated::ReplicaState::Stage::given_up) return;
+    const replicated::ReplicaProgress::Message message(progress_, delivery.version);
     try {
       replay(delivery);
     } catch (const replicated::BadBytes&) {

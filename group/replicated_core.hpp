@@ -22,6 +22,8 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/smc/delivery.hpp>
 #include <spindrift/group/handler_threads.hpp>
+#include <spindrift/group/method_scope.hpp>
+#include <spindrift/group/replica_channel.hpp>
 #include <spindrift/group/replica_members.hpp>
 #include <spindrift/group/replica_refusal.hpp>
 #include <spindrift/group/replica_state.hpp>
@@ -33,29 +35,6 @@
 #include <spindrift/group/waiting_queries.hpp>
 
 namespace spindrift {
-
-/// The services that a replica needs of its group: ordered multicast in one subgroup, and private messages between its
-/// members.
-class ReplicaChannel {
- public:
-  virtual ~ReplicaChannel();
-  /// From any thread; throws as Subgroup::send.
-  virtual void send_ordered(std::span<const std::byte> message) = 0;
-  /// From any thread; first in, first out for each receiver. Does not wait; to a member that is lost it does nothing.
-  virtual void send_private(NodeId to, std::span<const std::byte> message) = 0;
-  /// The same for a query, which waits for room. Throws as Group::send_private.
-  virtual void send_query(NodeId to, std::span<const std::byte> message) = 0;
-  /// Too many answers wait to be sent for more to be given. On the poller thread.
-  [[nodiscard]] virtual bool crowded() const noexcept = 0;
-  [[nodiscard]] virtual std::size_t private_bytes_max() const noexcept = 0;  ///< of one
-  [[nodiscard]] virtual NodeId self() const noexcept = 0;
-  [[nodiscard]] virtual const std::string& subgroup() const noexcept = 0;  ///< its name
-  [[nodiscard]] virtual bool logged() const noexcept = 0;  ///< the subgroup's messages are kept, and come again
-  /// The threads that must not wait for this group.
-  [[nodiscard]] virtual const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept = 0;
-  /// Accuses the node of bytes that no correct member writes; `what` says what is wrong with them. On the poller thread.
-  virtual void accuse(NodeId node, const std::string& what) = 0;
-};
 
 /// The entry points, independent of the object's type. All on the poller thread, but for those that say so; they throw
 /// nothing of the application's.
@@ -160,7 +139,8 @@ class ReplicaBase {
   void start_query(std::vector<std::byte>& message, std::uint32_t method, std::optional<NodeId> of,
                    const std::shared_ptr<replicated::ReplicatedCall>& call);
   [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handlers() const noexcept { return handlers_; }
-  [[nodiscard]] ReplicaChannel& channel() const noexcept { return channel_; }
+  /// The channel, and what fields of the object ask for: which message a method of it runs for.
+  [[nodiscard]] const replicated::ReplicaProgress& progress() const noexcept { return progress_; }
 
   /// Runs a method on the object, and returns whether it threw. The answer goes to `own` if that is not null, and as bytes
   /// behind those of `reply` if that is not null. Throws BadBytes before the object is touched.
@@ -181,6 +161,7 @@ class ReplicaBase {
   void take_reply(NodeId from, std::span<const std::byte> message);
 
   ReplicaChannel& channel_;
+  replicated::ReplicaProgress progress_{channel_};
   const replicated::MethodLists lists_;
   const std::shared_ptr<const group::HandlerThreads> handlers_;
   replicated::ReplicaState state_;
@@ -199,7 +180,7 @@ class ReplicaCore final : public ReplicaBase {
   template <class... Arguments>
   explicit ReplicaCore(ReplicaChannel& channel, Arguments&&... arguments)
       : ReplicaBase(channel, replicated::method_lists<Methods>(typename FormerMethodsOf<T>::type{})),
-        object_(std::forward<Arguments>(arguments)...) {}
+        object_(make(progress(), std::forward<Arguments>(arguments)...)) {}
 
   /// A call at its place of the order; `wants_answers` of all replicas.
   template <auto method, class... Given>
@@ -211,8 +192,9 @@ class ReplicaCore final : public ReplicaBase {
     if constexpr (fits) {
       const Ask ask = wants_answers ? Ask::all : Traits::is_const ? Ask::own : Ask::apply;
       std::vector<std::byte> message = request<method>(sizeof(Request), std::forward<Given>(given)...);
-      const replicated::CallWay way = channel().logged() ? replicated::CallWay::logged : replicated::CallWay::ordered;
-      started = std::make_shared<replicated::CallOf<Returned>>(handlers(), way);
+      using Way = replicated::CallWay;
+      started = std::make_shared<replicated::CallOf<Returned>>(handlers(),
+                                                               progress().channel().logged() ? Way::logged : Way::ordered);
       start(message, position<method>, ask, started);
     }
     return Future<Returned>(std::move(started));
@@ -255,6 +237,7 @@ class ReplicaCore final : public ReplicaBase {
       // The poller alone writes; it may be here from within a method of the object, and then holds the lock.
       std::shared_lock lock(object_mutex_, std::defer_lock);
       if (!handlers()->is_poller()) lock.lock();
+      const replicated::MethodScope scope(progress(), replicated::MethodScope::Kind::query);
       return static_cast<Returned>((object_.*method)(std::forward<Given>(given)...));
     }
   }
@@ -348,6 +331,12 @@ class ReplicaCore final : public ReplicaBase {
                                    cereal::traits::is_input_serializable<T, replicated::ValueReader>::value;
   static constexpr StateForm form = streams ? StateForm::stream : archives ? StateForm::archive : StateForm::none;
 
+  template <class... Arguments>
+  static T make(const replicated::ReplicaProgress& progress, Arguments&&... arguments) {
+    const replicated::MethodScope scope(progress, replicated::MethodScope::Kind::making);
+    return T(std::forward<Arguments>(arguments)...);
+  }
+
   void load_object([[maybe_unused]] std::span<const std::byte> bytes) {
     if constexpr (streams) {
       std::string text;
@@ -396,7 +385,9 @@ class ReplicaCore final : public ReplicaBase {
     } else if constexpr (!std::is_void_v<R>) {
       if (reply != nullptr) replicated::put(*reply, answer.value);
     }
-    if (auto* call = dynamic_cast<replicated::CallOf<R>*>(own)) call->on_own_answer(channel().self(), std::move(answer));
+    if (auto* call = dynamic_cast<replicated::CallOf<R>*>(own)) {
+      call->on_own_answer(progress().channel().self(), std::move(answer));
+    }
     return threw;
   }
 
@@ -404,10 +395,13 @@ class ReplicaCore final : public ReplicaBase {
   replicated::Answer<typename Traits::Result> invoke(typename Traits::Arguments& arguments) {
     using R = typename Traits::Result;
     using Kind = typename replicated::Answer<R>::Kind;
+    using Kinds = replicated::MethodScope::Kind;
     using Mutex = std::shared_mutex;
     using Lock = std::conditional_t<Traits::is_const, std::shared_lock<Mutex>, std::unique_lock<Mutex>>;
     try {
       const Lock lock(object_mutex_);
+      const replicated::MethodScope scope(progress(), Traits::is_const ? Kinds::query : Kinds::update,
+                                          progress().under_way());
       return std::apply(
           [&](auto&... each) {
             if constexpr (std::is_void_v<R>) {

@@ -54,6 +54,8 @@ class ReplicaFixture {
     [[nodiscard]] spindrift::NodeId self() const noexcept override { return self_; }
     [[nodiscard]] const std::string& subgroup() const noexcept override { return fixture_.subgroup_; }
     [[nodiscard]] bool logged() const noexcept override { return fixture_.logged; }
+    [[nodiscard]] std::uint64_t time_ns(std::uint64_t version) const override { return 1000 * (version + 1); }
+    [[nodiscard]] std::uint64_t settled_ns(std::uint64_t version) const override { return 1000 * version + 500; }
     [[nodiscard]] const std::shared_ptr<const spindrift::group::HandlerThreads>& handler_threads() const noexcept override {
       return fixture_.handlers_;
     }
