@@ -25,6 +25,7 @@
 // answered. A method that runs again cannot start calls (would_block, and is_loaded() is false): those that it started are
 // in the log themselves. Future::durable waits until a call outlives any crash. A log has calls of the Methods of its time;
 // a later program names former lists: `using FormerMethods = spindrift::Formerly<spindrift::Replicates<&Ledger::deposit>>;`.
+// Fields of such an object can keep what they were: persistent.hpp.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
 // Mistakes that must not compile, each with the words that the compiler has to say; read by refusals.sh.
+#include <spindrift/persistent.hpp>
 #include <spindrift/replicated.hpp>
 
 #include <string_view>
@@ -87,4 +88,15 @@ struct Forgetful {
   using FormerMethods = spindrift::Formerly<spindrift::Replicates<&Forgetful::note, &Forgetful::strike>>;
 };
 void use(spindrift::Group& group) { static_cast<void>(group.replicated<Forgetful>("forgetful")); }
+#elif MISTAKE == 19  // a Persistent field is no part of a saved state
+struct Archivist {
+  void note(int value) { last.set(value); }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(last);
+  }
+  spindrift::Persistent<int> last;
+  using Methods = spindrift::Replicates<&Archivist::note>;
+};
+void use(spindrift::Group& group) { static_cast<void>(group.replicated<Archivist>("archivist")); }
 #endif
