@@ -7,8 +7,10 @@
 #include <spindrift/group.hpp>
 #include <spindrift/replicated.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <iostream>
 #include <optional>
@@ -69,6 +71,28 @@ std::string erase(Replica& store, const std::string& key) {
   return version ? "delete " + key + ": version " + std::to_string(*version) + ", durable" : "delete " + key + ": none";
 }
 
+// A version that is not kept any more is an answer as well.
+std::string get_at(const Replica& store, const std::string& key, std::uint64_t version) {
+  const std::string asked = "get " + key + " " + std::to_string(version) + ": ";
+  try {
+    return asked + words(key, store.query<&Store::find_at>(key, version));
+  } catch (const spindrift::NoVersion& why) {
+    return asked + (why.why() == spindrift::VersionState::trimmed ? "not kept any more" : "not yet");
+  }
+}
+
+std::string history(const Replica& store, const std::string& key) {
+  std::string lines = "history " + key + ":";
+  for (const Change& change : store.query<&Store::history>(key)) {
+    const std::time_t time = std::chrono::floor<std::chrono::seconds>(change.time).time_since_epoch().count();
+    std::tm parts{};
+    char text[32];
+    std::strftime(text, sizeof text, "%FT%TZ", gmtime_r(&time, &parts));
+    lines += "\n  version " + std::to_string(change.version) + ", " + text + ": " + change.value.value_or("deleted");
+  }
+  return lines;
+}
+
 std::string list(const Replica& store) {
   std::string line = "keys:";
   for (const std::string& key : store.query<&Store::keys>()) line += " " + key;
@@ -85,7 +109,9 @@ std::string answer(Replica& store, Watches& watches, const std::string& line) {
   in >> command;
   if (command == "list") return list(store);
   if (in >> key) {
-    if (command == "get") return "get " + words(key, store.query<&Store::find>(key));
+    if (command == "get" && (in >> std::ws).eof()) return "get " + words(key, store.query<&Store::find>(key));
+    if (command == "get" && in >> expected) return get_at(store, key, expected);
+    if (command == "history") return history(store, key);
     if (command == "delete") return erase(store, key);
     if (command == "watch") {
       watches.add(key);
@@ -96,7 +122,8 @@ std::string answer(Replica& store, Watches& watches, const std::string& line) {
       return replace(store, key, expected, value);
     }
   }
-  return "no command: " + line + "; say put KEY VALUE, replace KEY VERSION VALUE, get KEY, delete KEY, list or watch KEY";
+  return "no command: " + line +
+         "; say put KEY VALUE, replace KEY VERSION VALUE, get KEY [VERSION], history KEY, delete KEY, list or watch KEY";
 }
 
 void run(const char* config_path, const char* id, bool serves) {
