@@ -37,6 +37,14 @@ void suspect_if_older(const View& view, const Peer& peer, std::deque<LinkEvent>&
     consequences.push_back(LinkSuspects{*rank, "it has been started anew"});
 }
 
+// A process's views have growing ids: one whose first view is a later one never comes into this. So it is with a founder
+// whose founding was overtaken before the others heard of it.
+void suspect_if_elsewhere(const View& view, const Peer& peer, std::deque<LinkEvent>& consequences) {
+  const auto rank = rank_of(view, peer.who());
+  if (rank && peer.first_view && *peer.first_view > view.id)
+    consequences.push_back(LinkSuspects{*rank, "its first view is a later one"});
+}
+
 // A later view may be one without this process: the member judges what follows from that.
 void note_view(const View* present, const Join& who, ViewId view, bool parted, std::deque<LinkEvent>& consequences) {
   if (present == nullptr || view <= present->id) return;
@@ -99,6 +107,7 @@ std::optional<LinkEvent> Links::next_consequence() {
     Peer& peer = peers_[to_meet_++];
     prefer_pending(peer);
     suspect_if_older(*view_, peer, consequences_);
+    suspect_if_elsewhere(*view_, peer, consequences_);
     const bool is_member = peer.state == Peer::State::agreed && rank_of(view_, peer.who());
     if (is_member) consequences_.push_back(LinkAgreed{peer.connection()});
   }
@@ -203,7 +212,9 @@ void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
     peer.linked = std::move(word->candidates);
   } else if (const auto* settled = std::get_if<Settled>(&*message)) {
     if (peer.standing == Peer::Standing::fresh) peer.standing = Peer::Standing::settled;
+    peer.first_view = settled->view;
     note_view(view_, peer.who(), settled->view, false, consequences_);
+    if (view_ != nullptr) suspect_if_elsewhere(*view_, peer, consequences_);
   } else {
     consequences_.push_back(LinkHeard{peer.connection(), std::move(*message)});
     return;

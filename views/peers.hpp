@@ -45,6 +45,7 @@ struct Peer {
   ConnectionWords words{};
   std::uint64_t incarnation = 0;  ///< 0: not known
   Versions versions{};            ///< by its hello
+  std::optional<ViewId> first_view{};  ///< as it said when it settled
   PartedMessage parts{};
   PendingConnections pending{};
   std::vector<Join> linked{};  ///< candidates that it is linked with, by its word

@@ -394,6 +394,25 @@ TEST_CASE("who took this process for fresh hears that it has settled, pending co
   CHECK(desk.sent_to<Settled>(23).size() == 1);
 }
 
+TEST_CASE("a member that says that its first view is a later one is suspected, be it before this view begins or after") {
+  Desk desk;
+  desk.meet(11, 1, 101);
+  desk.fabric.says(11, encode(Settled{ViewId(6)}));
+  desk.meet(12, 2, 102);
+  desk.fabric.says(12, encode(Settled{ViewId(5)}));
+  CHECK(desk.hear().empty());
+  desk.links.begin_view(desk.view);
+  const auto suspects = desk.links.next_consequence();
+  REQUIRE((suspects && std::holds_alternative<LinkSuspects>(*suspects)));
+  CHECK(std::get<LinkSuspects>(*suspects).rank == Rank(1));
+  CHECK(desk.hear().size() == 2);  // both are met
+  desk.fabric.says(12, encode(Settled{ViewId(7)}));
+  const auto later = desk.hear();
+  REQUIRE(later.size() == 2);
+  CHECK(std::get<LinkOvertaken>(later[0]).view == ViewId(7));
+  CHECK(std::get<LinkSuspects>(later[1]).rank == Rank(2));
+}
+
 TEST_CASE("when a process ends, all its connections do, and whoever comes finds nobody") {
   Desk desk;
   desk.meet(11, 1, 101);
