@@ -324,6 +324,7 @@ void Links::hang_up(Peer& peer, End end) {
   Peer next;
   next.address = peer.address;
   next.place = peer.place;
+  next.mappable = peer.mappable;
   next.pending = std::move(peer.pending);
   peer = std::move(next);
   note_candidates();

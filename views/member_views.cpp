@@ -30,13 +30,9 @@ std::vector<NodeId> behind(const Peers& peers, const View& view, const Versions&
 }
 
 // Neighbors alone do not wait: one that cannot go on ends, for the others may know how, by the testimony of the dead, and
-// wait for what it does.
-Mandate::Terms terms_in(Mandate::Terms terms, const View& view, NodeId self, const Peers& peers) {
-  const bool one_host = std::ranges::all_of(view.members, [&](NodeId node) {
-    const auto link = peers.connection_of(node);
-    return node == self || (link && link->mappable);
-  });
-  if (one_host) terms.on_loss = Mandate::OnLoss::end;
+// wait for what it does. One that was dead before the view began is a neighbor, too.
+Mandate::Terms terms_in(Mandate::Terms terms, const View& view, const Peers& peers) {
+  if (peers.are_neighbors_in(view)) terms.on_loss = Mandate::OnLoss::end;
   return terms;
 }
 
@@ -203,7 +199,7 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
   const std::vector<NodeId> joined = first ? std::vector{self()} : news.joined;
   state_lost_ = begun.state_lost;
   if (!beginning_.record.install(begun.view)) return stop(*beginning_.record.failure());
-  const Mandate::Terms terms = terms_in(options_.terms, begun.view, self(), links_.peers());
+  const Mandate::Terms terms = terms_in(options_.terms, begun.view, links_.peers());
   if (auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded), terms, begun.newcomers); !made)
     return stop(std::move(made).error());
   Epoch& present = *epoch();

@@ -41,7 +41,7 @@ struct Peer {
   State state = State::away;
   Standing standing = Standing::member;
   fabric::PeerId id;
-  bool mappable = false;
+  bool mappable = false;  ///< by its connection, or by its last one
   ConnectionWords words{};
   std::uint64_t incarnation = 0;  ///< 0: not known
   Versions versions{};            ///< by its hello
@@ -102,6 +102,8 @@ class Peers {
   [[nodiscard]] std::vector<Apart> apart() const;
   /// With a process whose hello agrees.
   [[nodiscard]] std::optional<PeerConnection> connection_of(NodeId node) const;
+  /// All members of that view are of this process's host, those that are gone by their last connections.
+  [[nodiscard]] bool are_neighbors_in(const View& view) const;
   /// The highest version that all those nodes speak, this one with `own` among them. Nothing: not all of them are here.
   [[nodiscard]] std::optional<std::uint32_t> spoken_by_all(std::span<const NodeId> nodes, const Versions& own) const;
   /// Those of these nodes that are not here.

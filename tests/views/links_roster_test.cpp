@@ -195,4 +195,19 @@ TEST_CASE("a process that is in no view speaks for no roster") {
   CHECK((desk.hear(), desk.links.peers().apart().size() == 1));
 }
 
+TEST_CASE("a view is one of neighbors alone by the connections that were, too, and not by those that never were") {
+  Desk desk;
+  desk.fabric.connected(11, 1, true);
+  desk.fabric.connected(12, 2, true);
+  desk.hear();
+  CHECK(desk.links.peers().are_neighbors_in(desk.view));
+  desk.fabric.loses(11, true);
+  desk.hear();
+  CHECK(desk.links.peers().are_neighbors_in(desk.view));
+  CHECK_FALSE(desk.links.peers().are_neighbors_in(view_of(6, {{NodeId(0), 100}, {NodeId(1), 101}, {NodeId(3), 103}})));
+  desk.fabric.connected(21, 1, false);
+  desk.hear();
+  CHECK_FALSE(desk.links.peers().are_neighbors_in(desk.view));
+}
+
 }  // namespace spindrift::views
