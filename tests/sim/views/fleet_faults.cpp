@@ -288,7 +288,7 @@ void Fleet::note_view(Process& process, const views::NewView& news) {
 // A newcomer waits for a state, and the first that has it dies.
 void Fleet::note_transfers(const Process& process) {
   const auto id = history_.view_of(process.index_);
-  if (!id) return;
+  if (!id || history_.view(*id) == nullptr) return;  // it had ended, and a group was founded anew since
   const View& view = *history_.view(*id);
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     const Process* source = nullptr;

@@ -28,6 +28,8 @@ bool same(const View& a, const View& b) {
 // above the first is known, that is of a founding that came to nothing.
 bool History::founded_again(std::uint32_t index, const View& view) {
   if (processes_[index].view || views_.empty() || views_.begin()->second.incarnations == view.incarnations) return false;
+  const View* const known = this->view(view.id);  // a newcomer may be the last that hears of its view
+  if (known != nullptr && known->incarnations == view.incarnations) return false;
   const View& last = views_.rbegin()->second;
   if (view.id > ViewId(0) && (view.id > last.id || !forgotten_ || !forgotten_(last))) return false;
   const auto lives = [](const Process& process) { return process.view && !process.ended; };
