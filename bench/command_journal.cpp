@@ -1,6 +1,7 @@
 // `spindrift bench journal`: what it costs to make messages durable, beside plain files on the same disk.
 #include <spindrift/bench/command_options.hpp>
 #include <spindrift/bench/journal.hpp>
+#include <spindrift/bench/plain_files.hpp>
 
 namespace spindrift::bench {
 
@@ -21,7 +22,7 @@ struct Times {
 
 void add_percentile(Times& times, JournalRun run, double fraction) {
   auto own = journal_latencies_ns(run);
-  auto plain = file_latencies_ns(run);
+  auto plain = file_latencies_ns({run.directory, run.processes, run.message_bytes}, run.commits);
   times.journal.push_back(percentile(own, fraction) / 1e3);
   times.file.push_back(percentile(plain, fraction) / 1e3);
 }
@@ -34,8 +35,9 @@ void measure(const JournalBenchOptions& options, const JournalRun& run, FigureRe
     add_percentile(median, run, 0.5);
     const JournalRate own = journal_rate(run, options.duration());
     rate.journal.push_back(own.messages_per_second);
-    rate.file.push_back(file_rate(run, own.batch_bytes, options.duration()));
     batch = own.batch_bytes;
+    const double batches = file_batches_per_second({run.directory, run.processes, batch}, options.duration());
+    rate.file.push_back(batches * run.processes * static_cast<double>(batch) / static_cast<double>(run.message_bytes));
   }
   const Parameters parameters{{"processes", std::uint64_t{run.processes}}, {"bytes", run.message_bytes}};
   report.add({"journal, durable, p50", parameters, "us", median.journal, median.file});

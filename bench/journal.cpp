@@ -1,22 +1,14 @@
 // Each process has a journal of its own in a directory of its own, as each node has.
 #include <spindrift/bench/journal.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <filesystem>
-#include <functional>
-#include <memory>
 #include <optional>
 
+#include <spindrift/bench/plain_files.hpp>
 #include <spindrift/bench/processes.hpp>
-#include <spindrift/core/check.hpp>
 #include <spindrift/core/digest.hpp>
 #include <spindrift/core/event_count.hpp>
-#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/store/examine.hpp>
 #include <spindrift/store/file_storage.hpp>
 #include <spindrift/store/journal_thread.hpp>
@@ -24,31 +16,7 @@
 namespace spindrift::bench {
 namespace {
 
-using store::block_bytes;
-using store::Blocks;
-
 constexpr Duration patience = std::chrono::minutes(2);
-
-/// A directory that goes with this object, and everything in it.
-class BenchDirectory {
- public:
-  explicit BenchDirectory(const JournalRun& run)
-      : path_(std::filesystem::absolute(run.directory) / ("spindrift-bench-" + std::to_string(::getpid()))) {
-    std::error_code failure;
-    if (!std::filesystem::create_directory(path_, failure))
-      throw Exception(system_error("mkdir", failure.value()).at(path_));
-  }
-  ~BenchDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  BenchDirectory(const BenchDirectory&) = delete;
-  BenchDirectory& operator=(const BenchDirectory&) = delete;
-  [[nodiscard]] std::string of(std::uint32_t process) const { return path_ + "/" + std::to_string(process); }
-
- private:
-  std::string path_;
-};
 
 /// A journal on its thread, and somebody who waits for it.
 class DurableWriter {
@@ -82,8 +50,10 @@ class DurableWriter {
     thread_->flush();
     while (thread_->durable() <= position) {
       const EventCount::Ticket ticket = progress_.prepare();
-      if (thread_->durable() > position) progress_.cancel();
-      else wait(ticket);
+      if (thread_->durable() > position)
+        progress_.cancel();
+      else
+        wait(ticket);
     }
   }
   [[nodiscard]] std::uint64_t durable() const { return thread_->durable().value(); }
@@ -103,55 +73,21 @@ class DurableWriter {
   std::optional<store::JournalThread> thread_;
 };
 
-/// A file of a size that is set aside when it is made, written from its beginning again when it is full.
-class PlainFile {
- public:
-  static constexpr std::uint64_t bytes = std::uint64_t{64} << 20U;
+}  // namespace
 
-  enum class Content { set_aside, written };
-  PlainFile(const std::string& path, Content content) {
-    // Some file systems cannot do without the cache.
-    file_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_DIRECT, 0600));
-    if (!file_ && errno == EINVAL) file_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!file_) throw Exception(system_error("open", errno).at(path));
-    if (::fallocate(file_.get(), 0, 0, bytes) != 0) throw Exception(system_error("fallocate", errno).at(path));
-    if (content == Content::set_aside) return;
-    const Blocks zeros(std::size_t{1} << 20U);
-    for (std::uint64_t at = 0; at < bytes; at += zeros.size()) write(zeros, at);
-    if (::fsync(file_.get()) != 0) throw Exception(system_error("fsync", errno).at(path));
-  }
-  /// Writes these blocks behind the ones before, or at the beginning if there is no space left, and syncs.
-  void append_and_sync(const Blocks& blocks) {
-    if (!has_space(blocks.size())) at_ = 0;
-    write(blocks, at_);
-    at_ += blocks.size();
-    if (::fdatasync(file_.get()) != 0) throw Exception(system_error("fdatasync", errno));
-  }
-  [[nodiscard]] bool has_space(std::uint64_t more) const noexcept { return at_ + more <= bytes; }
-
- private:
-  void write(const Blocks& blocks, std::uint64_t at) const {
-    const ssize_t written = ::pwrite(file_.get(), blocks.data(), blocks.size(), static_cast<off_t>(at));
-    if (written != static_cast<ssize_t>(blocks.size())) throw Exception(system_error("pwrite", errno));
-  }
-  FileDescriptor file_;
-  std::uint64_t at_ = 0;
-};
-
-/// Runs `measured(process, i)` so often in each process, all at once, and takes the nanoseconds of each call.
-template <class Prepare>
-std::vector<std::uint64_t> latencies_ns(const JournalRun& run, Prepare prepare) {
-  const BenchDirectory directory(run);
+std::vector<std::uint64_t> journal_latencies_ns(const JournalRun& run) {
+  const DiskDirectory directory(run.directory);
   auto memory = SharedMemory::make(sizeof(Gate) + run.processes * run.commits * sizeof(SharedWord));
   Gate& gate = memory.make_objects<Gate>(0, 1)[0];
   const auto times = memory.make_objects<SharedWord>(sizeof(Gate), run.processes * run.commits);
   run_processes(run.processes, patience, [&](std::uint32_t self) {
-    auto commit = prepare(directory.of(self));
-    for (int warm = 0; warm < 10; ++warm) commit();
+    DurableWriter writer(directory.of(self));
+    const std::vector<std::byte> payload(run.message_bytes);
+    for (int warm = 0; warm < 10; ++warm) writer.await(writer.append(payload));
     static_cast<void>(gate.pass(run.processes));
     for (std::uint64_t i = 0; i < run.commits; ++i) {
       const std::uint64_t begin_ns = nanoseconds_now();
-      commit();
+      writer.await(writer.append(payload));
       times[self * run.commits + i].value = nanoseconds_now() - begin_ns;
     }
   });
@@ -160,24 +96,8 @@ std::vector<std::uint64_t> latencies_ns(const JournalRun& run, Prepare prepare) 
   return all;
 }
 
-}  // namespace
-
-std::vector<std::uint64_t> journal_latencies_ns(const JournalRun& run) {
-  return latencies_ns(run, [&](const std::string& path) {
-    const auto writer = std::make_shared<DurableWriter>(path);
-    return [writer, payload = std::vector<std::byte>(run.message_bytes)] { writer->await(writer->append(payload)); };
-  });
-}
-
-std::vector<std::uint64_t> file_latencies_ns(const JournalRun& run) {
-  return latencies_ns(run, [&](const std::string& path) {
-    const auto file = std::make_shared<PlainFile>(path, PlainFile::Content::written);
-    return [file, blocks = Blocks(store::whole_blocks(run.message_bytes))] { file->append_and_sync(blocks); };
-  });
-}
-
 JournalRate journal_rate(const JournalRun& run, Duration duration) {
-  const BenchDirectory directory(run);
+  const DiskDirectory directory(run.directory);
   auto memory = SharedMemory::make(sizeof(Gate) + 2 * run.processes * sizeof(SharedWord));
   Gate& gate = memory.make_objects<Gate>(0, 1)[0];
   const auto counts = memory.make_objects<SharedWord>(sizeof(Gate), 2 * run.processes);
@@ -200,34 +120,6 @@ JournalRate journal_rate(const JournalRun& run, Duration duration) {
   }
   return {static_cast<double>(messages) / std::chrono::duration<double>(duration).count(),
           messages * run.message_bytes / std::max<std::uint64_t>(commits, 1)};
-}
-
-double file_rate(const JournalRun& run, std::uint64_t batch_bytes, Duration duration) {
-  const BenchDirectory directory(run);
-  auto memory = SharedMemory::make(sizeof(Gate) + run.processes * sizeof(SharedWord));
-  Gate& gate = memory.make_objects<Gate>(0, 1)[0];
-  const auto counts = memory.make_objects<SharedWord>(sizeof(Gate), run.processes);
-  run_processes(run.processes, patience, [&](std::uint32_t self) {
-    const Blocks batch(store::whole_blocks(batch_bytes));
-    const auto make_file = [&](std::uint64_t number) {
-      return std::make_unique<PlainFile>(directory.of(self) + "." + std::to_string(number), PlainFile::Content::set_aside);
-    };
-    auto file = make_file(0);
-    const std::uint64_t begin_ns = gate.pass(run.processes);
-    const std::uint64_t end_ns = begin_ns + static_cast<std::uint64_t>(duration.count());
-    std::uint64_t files = 0;
-    do {
-      // Space that was written once is written faster, and a log that grows has new space each time.
-      if (!file->has_space(batch.size()))
-        file = make_file(++files);
-      file->append_and_sync(batch);
-      counts[self].value += batch_bytes;
-    } while (nanoseconds_now() < end_ns);
-  });
-  std::uint64_t bytes = 0;
-  for (const SharedWord& each : counts) bytes += each.value;
-  return static_cast<double>(bytes) / static_cast<double>(run.message_bytes) /
-         std::chrono::duration<double>(duration).count();
 }
 
 }  // namespace spindrift::bench

@@ -1,5 +1,4 @@
-// The cost of making messages durable: journals of processes that share a disk, beside processes that write and sync the
-// same bytes themselves.
+// The cost of making messages durable: journals of processes that share a disk, without a group.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +20,6 @@ struct JournalRun {
 /// Nanoseconds from the append of one message until it is durable, one at a time, in each process's journal, all at once.
 /// Errors: resource, disk_full, member_lost, would_block.
 [[nodiscard]] std::vector<std::uint64_t> journal_latencies_ns(const JournalRun& run);
-/// The same of a plain file that has its size from the beginning: one write with O_DIRECT of as many whole blocks as the
-/// message fills, and fdatasync.
-[[nodiscard]] std::vector<std::uint64_t> file_latencies_ns(const JournalRun& run);
 
 /// The rate at which messages become durable in all processes together, each of which appends as fast as its journal takes
 /// them, and how many bytes a commit had in the middle.
@@ -32,7 +28,5 @@ struct JournalRate {
   std::uint64_t batch_bytes = 0;  ///< of payloads, on average
 };
 [[nodiscard]] JournalRate journal_rate(const JournalRun& run, Duration duration);
-/// Messages per second of processes that append batches of so many bytes to a file, and sync each before the next.
-[[nodiscard]] double file_rate(const JournalRun& run, std::uint64_t batch_bytes, Duration duration);
 
 }  // namespace spindrift::bench
