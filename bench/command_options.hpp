@@ -128,5 +128,6 @@ void add_observers_command(const Commands& to);
 void add_connect_command(const Commands& to);
 void add_wire_command(const Commands& to);
 void add_journal_command(const Commands& to);
+void add_durable_command(const Commands& to);
 
 }  // namespace spindrift::bench

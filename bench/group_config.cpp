@@ -62,6 +62,7 @@ std::string group_config_text(const GroupShape& shape, const std::string& runtim
     layout.push_back({{"name", numbered_subgroup(number)},
                       {"members", first_nodes(shape.members)},
                       {"senders", first_nodes(shape.senders)}});
+    if (number + shape.logged_subgroups >= shape.subgroups) layout.back()["storage"] = "logged";
   }
   return fmt::format(
       "[SPINDRIFT]\ngroup_name = bench\nruntime_directory = {}\n\n[LAYOUT]\njson_layout = '{}'\n\n"

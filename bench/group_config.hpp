@@ -32,6 +32,7 @@ struct GroupShape {
   Profile profile;
   std::vector<ConfigOverride> settings;  ///< for all members, over what the bench sets
   std::uint32_t subgroups = 1;           ///< all with the same members, senders and profile
+  std::uint32_t logged_subgroups = 0;    ///< the last so many of these; `settings` say where the journals are
 };
 
 /// The value of [SPINDRIFT] addresses for members on fabrics between hosts that are all on this one: each has an address of

@@ -163,6 +163,29 @@ TEST_CASE("bench journal says which directory it cannot use") {
   CHECK(output.exit_code == 7);
 }
 
+TEST_CASE("bench durable prints times, rates and what is beside them, each beside its reference") {
+  const auto directory = std::filesystem::temp_directory_path() / ("bench-durable-command-" + std::to_string(::getpid()));
+  REQUIRE(std::filesystem::create_directory(directory));
+  const Output output =
+      bench("durable --members 1,2 --size 100 --messages 10 --seconds 0.1 --repeat 1 --directory " + directory.string());
+  CHECK(output.exit_code == 0);
+  // Times of one sender, and of all where there are several, beside files and rounds of files; then four rates.
+  REQUIRE(output.lines.size() == 2 + 4 + 4 + 4);
+  for (const auto& line : output.lines) {
+    CHECK(line["median"] > 0);
+    CHECK(line["limit_median"] > 0);
+  }
+  CHECK(output.lines[0]["parameters"]["batch_messages"] == 1);
+  CHECK(output.lines[0]["parameters"]["batch_bytes"] == 4096);
+  CHECK(std::filesystem::is_empty(directory));
+  std::filesystem::remove(directory);
+}
+
+TEST_CASE("bench durable says which directory it cannot use") {
+  const Output output = bench("durable --members 1 --size 100 --directory /nowhere/at/all");
+  CHECK(output.exit_code == 7);
+}
+
 TEST_CASE("bench subgroups prints the sum, and of busy ones each one's share beside an equal one") {
   const Output output = bench("subgroups --subgroups 1,3 --size 64 --seconds 0.05 --repeat 1");
   CHECK(output.exit_code == 0);
