@@ -13,6 +13,7 @@ import threading
 
 PROGRAMS = pathlib.Path('/run/programs')
 PLACE = pathlib.Path('/tmp/place')  # sockets and configurations of peers
+DISK = pathlib.Path('/run/disk')  # a directory of the disk outside, for what has to be durable
 NODES = 3
 PATIENCE = 30.0  # seconds for a server to be ready; a run has a limit of its own
 
@@ -31,11 +32,16 @@ def command(*words):
     subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
 
 
-def furnish(programs):
-    """Memory in place of whatever a peer may write to, and the bench's programs beneath it."""
+def furnish(programs, disk=None):
+    """Memory in place of whatever a peer may write to, and the bench's programs beneath it. `disk`: a directory that stays what
+    it is, at DISK."""
     command('mount', '-t', 'tmpfs', 'tmpfs', '/run')
     PROGRAMS.mkdir()
-    command('mount', '--bind', programs, PROGRAMS)  # before /tmp goes out of sight, for they may lie there
+    # Before /tmp goes out of sight, for they may lie there.
+    command('mount', '--bind', programs, PROGRAMS)
+    if disk:
+        DISK.mkdir()
+        command('mount', '--bind', disk, DISK)
     for directory in ('/dev/shm', '/tmp', '/var/lib/corosync', '/var/log/corosync'):
         if os.path.isdir(directory):
             command('mount', '-t', 'tmpfs', 'tmpfs', directory)
@@ -152,28 +158,62 @@ def make_certificates():
                     '-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'], **silent)
 
 
-def nats_configuration(node, sealed=False):
+def nats_configuration(node, sealed=False, store=PLACE):
     port, routes = 14222, 16222
     others = ', '.join(f'nats://127.0.0.1:{routes + other}' for other in range(NODES) if other != node)
     files = f'cert_file: {PLACE}/server.crt, key_file: {PLACE}/server.key, ca_file: {PLACE}/authority.crt'
     return (f'listen: 127.0.0.1:{port + node}\nserver_name: node{node}\n'
-            f'jetstream {{ store_dir: {PLACE}/nats{node}, max_mem: 4G }}\n'
+            f'jetstream {{ store_dir: {store}/nats{node}, max_mem: 4G }}\n'
             + (f'tls {{ {files} }}\n' if sealed else '')
             + f'cluster {{ name: bench, listen: 127.0.0.1:{routes + node}, routes: [{others}]'
             + (f', tls {{ {files}, verify: true }}' if sealed else '') + ' }\n')
 
 
 @contextlib.contextmanager
-def nats(sealed):
+def nats(sealed, store=PLACE):
     if sealed:
         make_certificates()
     starting = []
     for node in range(NODES):
         path = PLACE / f'nats{node}.conf'
-        path.write_text(nats_configuration(node, sealed))
+        path.write_text(nats_configuration(node, sealed, store))
         starting.append((['nats-server', '-c', path], r'new (JetStream cluster )?metadata leader'))
     with servers(starting):
         yield '14222' + (':' + str(PLACE / 'authority.crt') if sealed else '')
+
+
+@contextlib.contextmanager
+def etcd(store):
+    """Three members with their own defaults, each in a directory of its own. Clients call 12379 and the ports behind it."""
+    clients, peers = 12379, 13379
+    everybody = ','.join(f'node{node}=http://127.0.0.1:{peers + node}' for node in range(NODES))
+    starting = []
+    for node in range(NODES):
+        own, other = f'http://127.0.0.1:{clients + node}', f'http://127.0.0.1:{peers + node}'
+        starting.append((['etcd', '--name', f'node{node}', '--data-dir', store / f'etcd{node}', '--initial-cluster', everybody,
+                          '--initial-cluster-state', 'new', '--listen-client-urls', own, '--advertise-client-urls', own,
+                          '--listen-peer-urls', other, '--initial-advertise-peer-urls', other],
+                         r'ready to serve (insecure )?client requests'))
+    with servers(starting):
+        yield str(clients)
+
+
+@contextlib.contextmanager
+def redis(store):
+    """A master and two replicas, all of which sync their file of commands before they answer. That file is never written anew
+    meanwhile, which would take time from the master."""
+    port = 16379
+    starting = []
+    for node in range(NODES):
+        directory = store / f'redis{node}'
+        directory.mkdir()
+        replica = ['--replicaof', '127.0.0.1', port] if node > 0 else []
+        starting.append((['redis-server', '--port', port + node, '--bind', '127.0.0.1', '--dir', directory, '--appendonly', 'yes',
+                          '--appendfsync', 'always', '--auto-aof-rewrite-percentage', '0', '--save', '', '--daemonize', 'no',
+                          '--repl-diskless-sync-delay', '0', '--shutdown-timeout', '0', *replica],
+                         r'sync: Finished with success' if replica else r'Ready to accept connections'))
+    with servers(starting):
+        yield str(port)
 
 
 @contextlib.contextmanager
@@ -195,6 +235,11 @@ def iceoryx():
 @contextlib.contextmanager
 def nothing():
     yield str(PLACE)
+
+
+@contextlib.contextmanager
+def on_disk(store):
+    yield str(store)
 
 
 def run_program(name, place, members, senders, size, seconds):

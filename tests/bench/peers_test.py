@@ -23,6 +23,7 @@ def load(name):
 
 
 run = load('run')
+durable = load('durable')
 PROVENANCE = {'machine': {'cpus': 2}, 'version': '0.1.0', 'commit': 'abc'}
 SUBSCRIBER = '''[7] participant vm:7: new (self)
 [7] 1.000  size 1024 total 1000 lost 0 delta 1000 lost 0 rate 1.00 kS/s 8.19 Mb/s (0.10 kS/s 0.82 Mb/s)
@@ -82,6 +83,53 @@ class Counting(unittest.TestCase):
         for text in (sealed, plain):
             self.assertEqual(text.count('{'), text.count('}'))
             self.assertEqual(text.count('nats://'), 2)
+
+
+class Writing(unittest.TestCase):
+    RUNS = [{'writes_per_second': rate, 'p50_us': 1e6 / rate, 'p99_us': 2e6 / rate} for rate in (10, 30, 20)]
+
+    def test_writes_of_a_store_are_beside_those_of_spindrift(self):
+        theirs = [{key: value / 10 for key, value in found.items()} for found in self.RUNS] + [{'failure': 'gone'}]
+        rate, median, late = durable.figures(PROVENANCE | {'release': '1'}, ('etcd', 1024, 16), self.RUNS, theirs, 1)
+        self.assertEqual((rate['median'], rate['min'], rate['max'], rate['repeats']), (20, 10, 30, 3))
+        self.assertEqual((rate['limit_median'], rate['limit_min'], rate['limit_max']), (2, 1, 3))
+        self.assertAlmostEqual(rate['ratio'], 10)
+        self.assertEqual(rate['failures'], ['gone'])
+        self.assertEqual(rate['parameters'], {'store': 'etcd', 'clients': 3, 'bytes': 1024, 'outstanding': 16, 'seconds': 1})
+        self.assertEqual((median['bench'], median['unit'], median['median']), ('durable write, p50', 'us', 50000))
+        self.assertEqual((late['bench'], late['median']), ('durable write, p99', 100000))
+
+    def test_a_store_all_of_whose_runs_failed_has_no_ratio(self):
+        for line in durable.figures(PROVENANCE | {'release': '1'}, ('nats', 1024, 1), self.RUNS, [{'failure': 'gone'}], 1):
+            self.assertNotIn('ratio', line)
+            self.assertNotIn('limit_median', line)
+
+    def test_every_store_says_what_its_clients_know(self):
+        for store in durable.STORES.values():
+            self.assertTrue(store.done and store.built)
+
+    def test_a_store_that_is_not_there_is_said_to_be_missing_and_the_others_are_measured_on_the_disk(self):
+        programs = {'peer_spindrift': 'echo \'{"machine": {}, "release": "", "commit": ""}\'',
+                    'writes_spindrift': 'for last; do :; done; test -d "$last" && touch "$last/used" && '
+                                        'echo \'{"writes_per_second": 5, "p50_us": 1, "p99_us": 2}\''}
+        with tempfile.TemporaryDirectory() as build, tempfile.TemporaryDirectory() as disk:
+            for name, script in programs.items():
+                program = pathlib.Path(build) / 'bench/peers' / name
+                program.parent.mkdir(parents=True, exist_ok=True)
+                program.write_text('#!/bin/sh\n' + script + '\n')
+                program.chmod(0o755)
+            done = subprocess.run([sys.executable, PEERS / 'durable', '--build', build, '--directory', disk, '--only', 'etcd', '--size', '100',
+                                   '--outstanding', '1,2', '--repeat', '1', '--json', '-'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            if 'ended early' in done.stderr:
+                self.skipTest('this machine allows no namespaces')
+            self.assertEqual(os.listdir(disk), [])
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(len(lines), 1 + 2 * 3, done.stderr)
+        self.assertIn('writes_etcd', lines[0]['missing'])
+        for line in lines[1:]:
+            self.assertEqual((line['failures'], line['repeats']), ([], 1))
+        self.assertEqual(lines[1]['median'], 5)
+        self.assertEqual(done.returncode, 1)
 
 
 class Running(unittest.TestCase):
