@@ -38,12 +38,13 @@ void add_latencies(LatencyTimes& times, const DurableRun& run, std::uint32_t sen
   times.commits = own.commits;
 }
 
-/// Rates of the repeats. What is beside the unlogged messages is also a rate of these.
+/// Rates of the repeats.
 struct LoadTimes {
   std::vector<double> durable{};
   std::vector<double> files{};
-  std::vector<double> alone{};
-  std::vector<double> beside_logged{};
+  std::vector<double> alone{};  ///< of the unlogged subgroup, as are the next three
+  std::vector<double> beside_one{};
+  std::vector<double> beside_all{};
   std::vector<double> beside_files{};
   std::vector<double> durable_beside{};
   Commits commits{};
@@ -59,13 +60,15 @@ void add_rates(LoadTimes& rates, const DurableRun& run, Duration watch) {
                         durable.commits.messages_each());
   rates.commits = durable.commits;
   load.unlogged = true;
-  load.durable = false;
+  load.logging = Logging::none;
   rates.alone.push_back(durable_load(run, load).unlogged);
-  load.durable = true;
+  load.logging = Logging::one_at_a_time;
+  rates.beside_one.push_back(durable_load(run, load).unlogged);
+  load.logging = Logging::without_pause;
   const LoadRates both = durable_load(run, load);
-  rates.beside_logged.push_back(both.unlogged);
+  rates.beside_all.push_back(both.unlogged);
   rates.durable_beside.push_back(both.durable);
-  load.durable = false;
+  load.logging = Logging::none;
   load.plain_bytes = batch;
   rates.beside_files.push_back(durable_load(run, load).unlogged);
 }
@@ -99,8 +102,9 @@ void measure(const DurableBenchOptions& options, const DurableRun& run, FigureRe
   report_latencies(one, parameters, "one", report);
   if (run.members > 1) report_latencies(all, parameters, "all", report);
   report.add({"durable throughput", with_batch(parameters, rates.commits), "messages/s", rates.durable, rates.files});
-  for (const auto& [beside, values] :
-       {std::pair("a logged subgroup", &rates.beside_logged), {"plain files", &rates.beside_files}}) {
+  for (const auto& [beside, values] : {std::pair("logged one at a time", &rates.beside_one),
+                                       {"logged without pause", &rates.beside_all},
+                                       {"plain files", &rates.beside_files}}) {
     Figure figure{"unlogged beside a busy disk", parameters, "messages/s", *values, rates.alone};
     figure.parameters.emplace_back("beside", std::string(beside));
     report.add(figure);

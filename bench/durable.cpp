@@ -151,14 +151,13 @@ struct LoadCount {
 class LoadMember {
  public:
   LoadMember(const LoadArena& arena, std::uint32_t self)
-      : arena_(arena), counts_(arena.counts[self]), group_(arena.group.config_of(self)) {}
+      : arena_(arena), counts_(arena.counts[self]), own_(NodeId(self)), group_(arena.group.config_of(self)) {}
 
   void run() {
     Subgroup& logged = group_.subgroup(arena_.group.logged_name());
     logged.on_durable([this](std::uint64_t version) { counts_.durable.store(version); });
-    logged.on_delivery([](std::span<const Delivery> batch) {
-      for (const Delivery& delivery : batch) keep(read_lines(delivery.payload));
-    });
+    group_.on_failure([this](const Error&) { own_.give_up(); });
+    logged.on_delivery([this](std::span<const Delivery> batch) { own_.on_delivery(batch); });
     if (arena_.load.unlogged) {
       group_.subgroup(subgroup_name).on_delivery([this](std::span<const Delivery> batch) {
         for (const Delivery& delivery : batch) keep(read_lines(delivery.payload));
@@ -180,19 +179,31 @@ class LoadMember {
     {
       const std::jthread beside([&] {
         try {
-          send(group_.subgroup(subgroup_name), arena_.load.unlogged);
+          if (arena_.load.unlogged) static_cast<void>(send(group_.subgroup(subgroup_name)));
         } catch (...) {
           failure = std::current_exception();
         }
       });
-      counts_.sent.store(send(logged, arena_.load.durable));
+      counts_.sent.store(send_logged(logged));
     }
     if (failure) std::rethrow_exception(failure);
   }
-  std::uint64_t send(Subgroup& to, bool any) const {
+  /// Returns how many it has sent.
+  std::uint64_t send(Subgroup& to) const {
     const std::vector<std::byte> source(arena_.run.message_bytes, std::byte{1});
     std::uint64_t sent = 0;
-    for (; any && !arena_.stopped(); ++sent) to.send(source);
+    for (; !arena_.stopped(); ++sent) to.send(source);
+    return sent;
+  }
+  std::uint64_t send_logged(Subgroup& logged) {
+    if (arena_.load.logging == Logging::none) return 0;
+    if (arena_.load.logging == Logging::without_pause) return send(logged);
+    const std::vector<std::byte> source(arena_.run.message_bytes, std::byte{1});
+    std::uint64_t sent = 0;
+    for (; !arena_.stopped(); ++sent) {
+      logged.send(source);
+      logged.await_durable(own_.take());
+    }
     return sent;
   }
   void await_all(const Subgroup& logged) const {
@@ -205,6 +216,7 @@ class LoadMember {
 
   const LoadArena& arena_;
   LoadCounts& counts_;
+  OwnMessage own_;
   Group group_;
 };
 

@@ -28,10 +28,17 @@ struct DurableLatencies {
 /// member_lost, would_block.
 [[nodiscard]] DurableLatencies durable_latencies_ns(const DurableRun& run, std::uint32_t senders, std::uint64_t messages);
 
+/// The way in which all members send to the logged subgroup.
+enum class Logging : std::uint8_t {
+  none,           ///< nobody does
+  one_at_a_time,  ///< each waits until its message is durable: the disk is never idle, and little else is done
+  without_pause,  ///< as fast as `send` lets them
+};
+
 /// The work of a group whose rates are watched.
 struct GroupLoad {
-  bool durable = true;            ///< all members send to a logged subgroup, as fast as `send` lets them
-  bool unlogged = false;          ///< and to another one, which is in memory alone; otherwise there is none
+  Logging logging = Logging::without_pause;
+  bool unlogged = false;  ///< all send to another subgroup as well, which is in memory alone; otherwise there is none
   std::uint64_t plain_bytes = 0;  ///< as many processes as members write and sync so many at a time beside it; 0: none do
   Duration warm_up = std::chrono::milliseconds(300);
   Duration watch = std::chrono::seconds(2);

@@ -169,8 +169,8 @@ TEST_CASE("bench durable prints times, rates and what is beside them, each besid
   const Output output =
       bench("durable --members 1,2 --size 100 --messages 10 --seconds 0.1 --repeat 1 --directory " + directory.string());
   CHECK(output.exit_code == 0);
-  // Times of one sender, and of all where there are several, beside files and rounds of files; then four rates.
-  REQUIRE(output.lines.size() == 2 + 4 + 4 + 4);
+  // Times of one sender, and of all where there are several, beside files and rounds of files; then five rates.
+  REQUIRE(output.lines.size() == 2 + 4 + 5 + 5);
   for (const auto& line : output.lines) {
     CHECK(line["median"] > 0);
     CHECK(line["limit_median"] > 0);

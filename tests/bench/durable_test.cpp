@@ -70,7 +70,13 @@ TEST_CASE("rates are of what is durable at all members, and of what is in memory
   CHECK(both.durable > 0);
   CHECK(both.unlogged > 0);
 
-  load.durable = false;
+  load.logging = Logging::one_at_a_time;
+  const LoadRates slow = durable_load(run, load);
+  CHECK(slow.durable > 0);
+  CHECK(slow.unlogged > 0);
+  CHECK(slow.commits.messages_each() <= 2);  // each of the two members has one on its way
+
+  load.logging = Logging::none;
   load.plain_bytes = 4096;
   const LoadRates unlogged = durable_load(run, load);
   CHECK(unlogged.durable == 0);
