@@ -28,6 +28,7 @@ class NatsWriter {
 
   void run() {
     make_stream();
+    await_leader();
     scene_.ready();
     while (!scene_.stopped() || scene_.on_their_way() > 0) {
       while (scene_.wants_more()) client_.publish("bench", fmt::format("{}.{}", acks_, scene_.begin()), scene_.text());
@@ -43,6 +44,15 @@ class NatsWriter {
       answer_.clear();
       client_.publish("$JS.API.STREAM.CREATE.bench", answers_,
                       R"({"name":"bench","subjects":["bench"],"storage":"file","retention":"limits","num_replicas":3})");
+      for (int waited_ms = 0; answer_.empty() && waited_ms < 2000; waited_ms += poll_ms) exchange();
+    }
+  }
+
+  /// Publishes until that is answered: a stream that was made has no leader yet.
+  void await_leader() {
+    for (answer_.clear(); answer_.empty() || answer_.find("\"error\"") != std::string::npos;) {
+      answer_.clear();
+      client_.publish("bench", answers_, scene_.text());
       for (int waited_ms = 0; answer_.empty() && waited_ms < 2000; waited_ms += poll_ms) exchange();
     }
   }
