@@ -2,6 +2,7 @@
 #include <spindrift/bench/plain_files.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,13 +31,15 @@ struct alignas(cache_line_bytes) RoundTimes {
 
 DiskDirectory::DiskDirectory(const std::string& above)
     : path_(std::filesystem::absolute(above) / ("spindrift-bench-" + std::to_string(::getpid()))) {
-  std::error_code failure;
-  if (!std::filesystem::create_directory(path_, failure)) throw Exception(system_error("mkdir", failure.value()).at(path_));
+  if (::mkdir(path_.c_str(), 0700) != 0) throw Exception(system_error("mkdir", errno).at(path_));
 }
 
+// The disk has work with what is removed, which must not fall into the next run's time.
 DiskDirectory::~DiskDirectory() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+  const FileDescriptor above(::open(std::filesystem::path(path_).parent_path().c_str(), O_RDONLY | O_CLOEXEC));
+  if (above) ::syncfs(above.get());
 }
 
 PlainFile::PlainFile(const std::string& path, Content content) {
