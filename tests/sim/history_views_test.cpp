@@ -116,4 +116,14 @@ TEST_CASE("a founding beside a living majority of the last view is found (V21)")
   }
 }
 
+TEST_CASE("a slow founder may go into its view when the others of it have founded a later one (J4, V21)") {
+  for (const bool decided : {false, true}) {
+    Story story;
+    story.history.set_decided([decided](const View& view) { return decided && view.id == ViewId(2); });
+    for (std::uint32_t i = 0; i < 2; ++i) story.install(i, story.view(3, {0, 1}));
+    story.install(2, story.view(2, {1, 2}));
+    CHECK(story.found() == (decided ? "J4" : "nothing"));
+  }
+}
+
 }  // namespace spindrift::sim

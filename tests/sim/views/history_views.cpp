@@ -41,21 +41,26 @@ bool History::founded_again(std::uint32_t index, const View& view) {
   return true;
 }
 
-// Nobody in it was in a view before, and it follows from none.
+// Nobody in it was in a view before, and it follows from none. A slow founder may hear of it last: others of it have founded
+// a later view since.
 bool History::founded_by_memory(std::uint32_t index, const View& view) const {
   if (view.id == ViewId(0) || processes_[index].view || views_.contains(view.id)) return false;
   if (!decided_ || decided_(view)) return false;
   return std::ranges::all_of(view.incarnations, [&](std::uint64_t incarnation) {
     const auto process = process_of(incarnation);
-    return process && !processes_[*process].view;
+    return process && (!processes_[*process].view || *processes_[*process].view > view.id);
   });
 }
 
-// V21: nodes that remember found only when no majority of the last view can go on, and behind it.
+// V21: nodes that remember found only when no majority of the last view can go on, and behind it. What has been overtaken
+// when its founder goes there was founded before the later one, and ends: of its members no majority comes (L1).
 void History::check_founding(std::uint32_t index, const View& view) {
   founded_.insert(view.id);
   report_.hit(Probe::founded_by_memory);
-  if (views_.empty()) return;
+  const bool overtaken = std::ranges::any_of(view.incarnations, [&](std::uint64_t incarnation) {
+    return processes_[*process_of(incarnation)].view > view.id;
+  });
+  if (views_.empty() || overtaken) return;
   const View& last = views_.rbegin()->second;
   std::size_t living = 0;
   std::size_t back = 0;
