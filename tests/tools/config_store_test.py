@@ -103,20 +103,25 @@ def kill(stores):
 
 
 def use(stores):
-    """Each command once, as a person would."""
+    """Each command once, as a person would. A replace or delete that is not done leaves a version out."""
     first, second, third = stores
     second.ask("watch color", "watch color: none")
     first.ask("put color light blue", "put color: version 1, durable")
     second.expect("changed color = light blue (version 1)")
     third.ask("replace color 7 red", "replace color: not done")
-    third.ask("replace color 1 red", "replace color: version 2, durable")
-    second.expect("changed color = red (version 2)")
-    first.ask("put size 3", "put size: version 3, durable")
+    third.ask("replace color 1 red", "replace color: version 3, durable")
+    second.expect("changed color = red (version 3)")
+    first.ask("put size 3", "put size: version 4, durable")
     first.ask("list", "keys: color size")
-    first.ask("delete size", "delete size: version 4, durable")
+    first.ask("delete size", "delete size: version 5, durable")
     first.ask("delete size", "delete size: none")
     first.ask("get size", "get size: none")
-    first.ask("delete color", "delete color: version 5, durable")
+    first.ask("get size 4", "get size 4: size = 3 (version 4)")
+    first.ask("get color 2", "get color 2: color = light blue (version 1)")
+    first.ask("history size", "history size:")
+    first.expect("  version 4, ")
+    first.expect("  version 5, ")
+    first.ask("delete color", "delete color: version 7, durable")
     second.expect("changed color: none")
     first.ask("put color", "no command: put color; say put KEY VALUE")
 
