@@ -16,7 +16,7 @@ constexpr ExitCodeMeaning table[] = {
     {ExitCode::member_lost, "a process was lost before it was done"},
     {ExitCode::timed_out, "others did not come, or did not finish, in the configured time"},
     {ExitCode::group_closed, "this member was out of the group, or its subgroup was dropped, before the command was done"},
-    {ExitCode::resource, "the operating system refused: memory, files, permissions"},
+    {ExitCode::resource, "the operating system refused: memory, files, permissions, space on a disk"},
     {ExitCode::unsupported, "this machine cannot do it"},
     {ExitCode::removed,
      "the others go on without this member: it was silent or unreachable for too long, broke the protocol, or a revival "

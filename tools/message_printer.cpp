@@ -31,14 +31,13 @@ nlohmann::json json_of(const std::optional<MessagePlace>& place) {
 }
 
 std::string json_of(const Delivery& delivery, std::string_view text, bool log_version) {
-  nlohmann::json line{{"view", delivery.view.value()},
-                      {"sequence", delivery.sequence.value()},
-                      {"node", delivery.sender.value()},
-                      {"index", delivery.index.value()},
-                      {"bytes", text.size()},
-                      {"text", text}};
-  if (log_version) line["log_version"] = delivery.version;
-  return json_line(std::move(line));
+  return json_line({{"view", delivery.view.value()},
+                    {"sequence", delivery.sequence.value()},
+                    {"node", delivery.sender.value()},
+                    {"index", delivery.index.value()},
+                    {"log_version", log_version ? nlohmann::json(delivery.version) : nlohmann::json()},
+                    {"bytes", text.size()},
+                    {"text", text}});
 }
 
 std::string json_of(const Gap& gap) {
