@@ -44,11 +44,13 @@ class Meter {
 
   [[nodiscard]] std::vector<Line> lines() const { return lines_of(last_, [](int value) { return value; }); }
   [[nodiscard]] std::vector<Line> sums() const { return lines_of(sum_, [](const Sum& sum) { return sum.value; }); }
-  /// Nothing: it is not known yet.
+  /// Nothing: it is not known yet, or so many sums came since that the one of then is not kept any more.
   [[nodiscard]] std::optional<std::pair<int, int>> at_time(std::int64_t ns) const {
     const LogTime time{std::chrono::nanoseconds(ns)};
     switch (last_.state_at(time)) {
-      case VersionState::kept: return std::pair(*last_.at_time(time), sum_.at_time(time)->value);
+      case VersionState::kept:
+        if (sum_.state_at(time) == VersionState::trimmed) return std::nullopt;
+        return std::pair(*last_.at_time(time), sum_.at_time(time)->value);
       case VersionState::not_yet: return std::nullopt;
       case VersionState::never_was:
       case VersionState::trimmed: break;
