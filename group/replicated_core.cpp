@@ -187,7 +187,7 @@ void ReplicaBase::deliver(const Delivery& delivery) {
   if (!method) throw replicated::BadBytes("its list of Methods is not known here: the two run different programs");
   request.method = *method;
   if (request.method >= lists_.count) throw replicated::BadBytes("it is of a method that is not in the list");
-  if (request.ask > Ask::own && request.ask != Ask::one) throw replicated::BadBytes("it asks for nothing known");
+  if (!request.is_ordered()) throw replicated::BadBytes("it asks for nothing known");
 
   const auto arguments = delivery.payload.subspan(sizeof request);
   if (request.ask == Ask::one) {
@@ -213,18 +213,17 @@ void ReplicaBase::on_replay(std::span<const Delivery> batch) {
   }
 }
 
-// A call of this very process is in a log that comes to it if it was out of the subgroup meanwhile. Behind a call of this
-// list the others ran none of another list: they accused its sender.
+// A call of this very process is in a log that comes to it if it was out of the subgroup meanwhile. A call of a list that is
+// not known here was run by those who know it, and an object that is made without it would be another than theirs.
 void ReplicaBase::replay(const Delivery& delivery) {
   const auto request = field_at_front<Request>(delivery.payload);
-  const auto method = request ? lists_.place(request->digest, request->method) : std::nullopt;
-  if (!method) {
-    if (!replayed_) return give_up(log_of_other_methods(delivery, channel_));
-    log::warn(log::Room::group, "a message of the log is no call of this program's methods, and was none when it came",
+  if (!request || !request->is_ordered()) {
+    log::warn(log::Room::group, "a message of the log is no call of an object, and was none when it came",
               {{"subgroup", channel_.subgroup()}, {"version", delivery.version}, {"sender", delivery.sender.value()}});
     return;
   }
-  replayed_ = true;
+  const auto method = lists_.place(request->digest, request->method);
+  if (!method) return give_up(log_of_other_methods(delivery, channel_));
   if (delivery.sender == channel_.self() && calls_.find(request->call)) return deliver(delivery);
   const bool changes = request->ask == Ask::all || request->ask == Ask::apply;
   if (!changes || *method >= lists_.count || is_query(*method)) return;

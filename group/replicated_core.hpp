@@ -104,6 +104,7 @@ class ReplicaBase {
     std::uint64_t call;
     std::uint32_t method;
     Ask ask;
+    [[nodiscard]] bool is_ordered() const noexcept { return ask <= Ask::own || ask == Ask::one; }
   };
   static_assert(sizeof(Request) == 24);
   using Place = std::uint64_t;  ///< behind the Request of Ask::one: the node
@@ -167,7 +168,6 @@ class ReplicaBase {
   replicated::ReplicaState state_;
   replicated::OpenCalls calls_;
   replicated::ReplicaMembers members_;  // the poller's
-  bool replayed_ = false;               // the same: some call of the log
   std::vector<std::byte> reply_;  // the poller's; kept for its memory
   replicated::WaitingQueries waiting_;
 };

@@ -36,9 +36,14 @@ class ReplayFixture : public ReplicaFixture<Tally> {
   int sum() { return (*this)[1].query<&Tally::sum>(); }
 };
 
-/// The head of a call begins with the digest of its methods.
+/// The head of a call begins with the digest of its methods, and ends with what it asks for.
 std::vector<std::byte> of_other_methods(std::vector<std::byte> bytes) {
   bytes.front() ^= std::byte{1};
+  return bytes;
+}
+std::vector<std::byte> asking_for_nothing_known(std::vector<std::byte> bytes) {
+  constexpr std::size_t ask_at = 20;
+  std::memcpy(bytes.data() + ask_at, "text", 4);
   return bytes;
 }
 
@@ -71,25 +76,30 @@ TEST_CASE("a call from the log changes the object, whoever made it, and nobody i
 TEST_CASE("bytes in the log that no replica ran when they came are not run, and nobody is accused of them") {
   ReplayFixture fixture;
   const std::vector<std::byte> good = fixture.update_of(5);
-  fixture.replay(0, NodeId(0), good);
-  fixture.replay(1, NodeId(0), std::span(good).first(good.size() - 1));
-  fixture.replay(2, NodeId(0), std::span(good).first(7));
-  fixture.replay(3, NodeId(0), of_other_methods(good));
+  fixture.replay(0, NodeId(0), std::span(good).first(7));
+  fixture.replay(1, NodeId(0), good);
+  fixture.replay(2, NodeId(0), std::span(good).first(good.size() - 1));
+  fixture.replay(3, NodeId(0), asking_for_nothing_known(good));
+  fixture.replay(3, NodeId(0), asking_for_nothing_known(of_other_methods(good)));
   CHECK(fixture.sum() == 5);
   CHECK(fixture.fault_count() == 0);
   fixture.replay(4, NodeId(0), good);
   CHECK(fixture.sum() == 10);
 }
 
-TEST_CASE("a log that begins with calls of other methods is refused, and nothing of it runs") {
-  ReplayFixture fixture;
-  const std::vector<std::byte> good = fixture.update_of(5);
-  fixture.replay(0, NodeId(0), of_other_methods(good));
-  fixture.replay(1, NodeId(0), good);
-  const auto refused = thrown_by([&] { static_cast<void>(fixture.sum()); });
-  REQUIRE(refused);
-  CHECK(refused->kind() == ErrorKind::refused);
-  CHECK_FALSE(fixture.core(1).state().is_loaded());
+TEST_CASE("a log that has a call of other methods is refused, be it the first or behind others, and nobody sees an object") {
+  for (const std::uint64_t known : {0u, 2u}) {
+    ReplayFixture fixture;
+    const std::vector<std::byte> good = fixture.update_of(5);
+    for (std::uint64_t version = 0; version < known; ++version) fixture.replay(version, NodeId(0), good);
+    fixture.replay(known, NodeId(0), of_other_methods(good));
+    fixture.replay(known + 1, NodeId(0), good);
+    const auto refused = thrown_by([&] { static_cast<void>(fixture.sum()); });
+    REQUIRE(refused);
+    CHECK(refused->kind() == ErrorKind::refused);
+    CHECK_THAT(refused->to_string(), Catch::Contains("version " + std::to_string(known) + ", of node 0"));
+    CHECK_FALSE(fixture.core(1).state().is_loaded());
+  }
 }
 
 TEST_CASE("a call is durable when its version is, be that before or after its replica has run it") {
