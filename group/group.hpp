@@ -253,8 +253,8 @@ class Group {
 
   /// An object of type T that all members of the subgroup change in the same order, made from `arguments`; once per
   /// subgroup, in place of on_delivery and on_state. Include <spindrift/replicated.hpp>. Throws bad_argument (unknown
-  /// subgroup, unordered, or it has handlers or an object already), unsupported (its state is with other members, and T
-  /// gives no way to take it), group_closed.
+  /// subgroup, unordered, it has handlers or an object already, or it is not logged and T has a Persistent field),
+  /// unsupported (its state is with other members, and T gives no way to take it), group_closed.
   template <class T, class... Arguments>
   [[nodiscard]] Replicated<T> replicated(std::string_view subgroup, Arguments&&... arguments);
 

@@ -108,8 +108,8 @@ class StoredLogs::Writer final : public views::LogWriter {
   void append(const StreamedMessage& message) {
     Log& log = logs_.log(subgroup_);
     const std::uint64_t time = logs_.stamps_.stamp_as(subgroup_, log.end.version.value() + 1, std::min(message.time, now_));
-    logs_.append(log, {store::EntryKind::message, subgroup_, message.sender, message.view, message.sequence,
-                                        time}, message.payload);
+    logs_.append(log, {store::EntryKind::message, subgroup_, message.sender, message.view, message.sequence, time},
+                 message.payload);
   }
 
   StoredLogs& logs_;
