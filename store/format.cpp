@@ -18,6 +18,7 @@ using Words = std::array<std::uint64_t, 2>;
 
 constexpr std::uint64_t head_magic = 0x31'47'45'53'4e'52'50'53;  // "SPRNSEG1"
 constexpr std::uint64_t mark_magic = 0x31'4b'52'4d'4e'52'50'53;  // "SPRNMRK1"
+constexpr std::uint64_t reserve_magic = 0x31'56'53'52'4e'52'50'53;  // "SPRNRSV1"
 constexpr std::string_view segment_suffix = ".segment";
 constexpr std::size_t number_digits = 16;
 constexpr std::uint16_t last_of_batch = 1;
@@ -166,6 +167,32 @@ MarkReading read_mark(std::span<const std::byte> block, const SegmentSeal& seal)
   const bool whole = reader.ok() && magic == mark_magic && own == seal &&
                      is_digested(block, block.size() - reader.rest().size());
   if (whole) reading.state = BlockState::whole;
+  return reading;
+}
+
+Blocks reserve_block(const Digest& journal, const ReserveHead& head) {
+  return digested_block(reserve_magic, format_version, head.bytes, journal.words, head.number, head.position,
+                        head.payload.words, head.before.words);
+}
+
+ReserveReading read_reserve_head(std::span<const std::byte> block) noexcept {
+  ReserveReading reading;
+  if (all_zero(block)) {
+    reading.state = BlockState::blank;
+    return reading;
+  }
+  ByteReader reader(block);
+  const auto magic = reader.get<std::uint64_t>();
+  reading.version = reader.get<std::uint32_t>();
+  reading.head.bytes = reader.get<std::uint32_t>();
+  reading.journal.words = reader.get<Words>();
+  reading.head.number = reader.get<std::uint64_t>();
+  reading.head.position = reader.get<JournalPosition>();
+  reading.head.payload.words = reader.get<Words>();
+  reading.head.before.words = reader.get<Words>();
+  if (magic != reserve_magic || !reader.ok()) return reading;
+  if (reading.version != format_version) reading.state = BlockState::unknown;
+  else if (is_digested(block, block.size() - reader.rest().size())) reading.state = BlockState::whole;
   return reading;
 }
 

@@ -53,6 +53,16 @@ struct SegmentMark {
   friend bool operator==(const SegmentMark&, const SegmentMark&) = default;
 };
 
+/// One of the two copies in the reserve: what it has instead of the journal, for which the disk had no space.
+struct ReserveHead {
+  std::uint64_t number = 0;   ///< of the put, from 1: the higher one counts
+  JournalPosition position;   ///< of the entry that the payload was to be; without a payload: of none
+  std::uint32_t bytes = 0;    ///< of the payload; 0: the reserve is empty
+  Digest payload;
+  Digest before;              ///< of the payload that was there before it
+  friend bool operator==(const ReserveHead&, const ReserveHead&) = default;
+};
+
 /// The places within a segment, in bytes.
 inline constexpr std::uint64_t head_at[] = {0, 3 * block_bytes};
 inline constexpr std::uint64_t mark_at[] = {1 * block_bytes, 2 * block_bytes};
@@ -88,6 +98,8 @@ inline constexpr std::size_t entry_alignment = 8;
 [[nodiscard]] Blocks head_block(const SegmentHead& head);
 [[nodiscard]] Blocks mark_block(const SegmentSeal& seal, const SegmentMark& mark);
 
+[[nodiscard]] Blocks reserve_block(const Digest& journal, const ReserveHead& head);
+
 /// A block that should be a head or a mark turned out to be this.
 enum class BlockState {
   whole,
@@ -109,6 +121,14 @@ struct MarkReading {
 };
 /// A mark of another segment or incarnation is damaged.
 [[nodiscard]] MarkReading read_mark(std::span<const std::byte> block, const SegmentSeal& seal) noexcept;
+
+struct ReserveReading {
+  BlockState state = BlockState::damaged;
+  ReserveHead head;           ///< if it is whole
+  Digest journal;             ///< likewise
+  std::uint32_t version = 0;  ///< if it is unknown
+};
+[[nodiscard]] ReserveReading read_reserve_head(std::span<const std::byte> block) noexcept;
 
 /// An entry's place in what was written at once.
 struct EntryPlace {
@@ -135,6 +155,8 @@ struct FoundEntry {
 /// The name of a file that is there from the first segment on: without it a directory has no journal yet, and with it and
 /// without segments one that is lost.
 inline constexpr std::string_view begun_name = "begun";
+/// The name of the reserve: see reserve.hpp.
+inline constexpr std::string_view reserve_name = "reserve";
 /// The name of a segment's file: 16 hexadecimal digits and ".segment".
 [[nodiscard]] std::string segment_name(std::uint64_t number);
 /// The number of the segment that has this name; nothing: it is the name of none.

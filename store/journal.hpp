@@ -67,6 +67,8 @@ class Journal {
   [[nodiscard]] JournalPosition end() const noexcept { return end_; }
   /// The ends of the logs before that.
   [[nodiscard]] const LogEnds& ends() const noexcept { return ends_; }
+  /// Its name among all.
+  [[nodiscard]] const Digest& name() const noexcept { return seal_.journal; }
   /// The first position whose entry is still there.
   [[nodiscard]] JournalPosition first() const noexcept { return segments_.front().first; }
 

@@ -62,10 +62,8 @@ Result<Survey> survey(Storage& storage, const std::optional<JournalOwner>& owner
   SPINDRIFT_TRY_ASSIGN(const auto names, storage.names());
   std::optional<Digest> journal;
   for (const std::string& name : names) {
-    if (name == begun_name) {
-      survey.begun = true;
-      continue;
-    }
+    if (name == begun_name) survey.begun = true;
+    if (name == begun_name || name == reserve_name) continue;
     const auto number = segment_number(name);
     if (!number) {
       survey.leftovers.push_back(name);
