@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/core/log.hpp>
 
 namespace spindrift::group {
 namespace {
@@ -29,18 +30,34 @@ Error damaged(const store::Damage& damage) {
            "copy of the directory is of use only if it has the group's last view");
 }
 
+/// A record that was stored while the disk was full counts until the journal has it, or a later one.
+Result<void> look_into_reserve(store::Storage& storage, JournalContent& content,
+                               std::optional<store::JournalPosition> newest) {
+  if (content.findings.segments.empty()) return {};
+  const Digest& journal = content.findings.segments.back().head.seal.journal;
+  SPINDRIFT_TRY_ASSIGN(auto reserved, store::Reserve::read(storage, journal));
+  if (!reserved) return {};
+  content.views.push_back(reserved->before);
+  content.views.push_back(digest_of(std::span<const std::byte>(reserved->bytes)));
+  if (newest < reserved->position) content.view = std::move(reserved->bytes);
+  return {};
+}
+
 Result<JournalContent> content_of(store::Storage& storage, const store::JournalOwner& owner) {
   SPINDRIFT_TRY_ASSIGN(auto findings, store::examine(storage, owner));
   if (const store::Damage* const damage = findings.loss()) return damaged(*damage);
   JournalContent content{std::move(findings), std::nullopt};
+  std::optional<store::JournalPosition> newest;  // record of views
   SPINDRIFT_TRY(store::visit_entries(storage, content.findings, content.findings.first(), [&](const store::Entry& entry) {
     if (entry.head.kind == store::EntryKind::view) {
+      newest = entry.position;
       content.view.emplace(entry.payload.begin(), entry.payload.end());
       content.views.push_back(digest_of(entry.payload));
     }
     if (entry.head.kind == store::EntryKind::base) content.bases[entry.head.subgroup] = entry.position;
     return true;
   }));
+  SPINDRIFT_TRY(look_into_reserve(storage, content, newest));
   return content;
 }
 
@@ -91,6 +108,14 @@ bool JournalContent::has_logs() const noexcept {
   return std::ranges::any_of(findings.ends.all(), [](const auto& end) { return end.subgroup != store::no_subgroup; });
 }
 
+Result<void> keep_in_reserve(store::Reserve& reserve, store::JournalPosition position, std::span<const std::byte> payload,
+                             Error of_journal) {
+  if (of_journal.kind() != ErrorKind::disk_full || payload.size() > store::Reserve::payload_bytes_max) return of_journal;
+  log::warn(log::Room::group, "the disk is full: the record of views is kept in the room that the journal has set aside",
+            {{"reason", of_journal.to_string()}});
+  return reserve.put(position, payload);
+}
+
 Error unusable_journal(const JournalPlace& place, NodeId node, Error why) {
   const ErrorKind kind = why.kind();
   Error error(kind, "the journal of node " + std::to_string(node.value()) + " cannot be used");
@@ -125,11 +150,15 @@ Result<FoundJournal> FoundJournal::take(const JournalPlace& place, NodeId node) 
                       std::move(content).value()};
 }
 
-Result<store::Journal> FoundJournal::go_on(const store::JournalOptions& options) const {
+Result<OwnJournal> FoundJournal::go_on(const store::JournalOptions& options) const {
   const store::JournalWriter writer{place.owner(node), next_writer(content.findings)};
   auto journal = store::Journal::open(*storage, content.findings, writer, drawn_digest(), options);
   if (!journal) return unusable_journal(place, node, std::move(journal).error());
-  return journal;
+  using Of = store::Reserve::Journal;
+  const Of of = content.findings.segments.empty() ? Of::begins : Of::goes_on;
+  auto reserve = store::Reserve::open(*storage, journal.value().name(), of);
+  if (!reserve) return unusable_journal(place, node, std::move(reserve).error());
+  return OwnJournal{std::move(journal).value(), std::move(reserve).value()};
 }
 
 }  // namespace spindrift::group

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include <spindrift/store/examine.hpp>
 #include <spindrift/store/file_storage.hpp>
 #include <spindrift/store/journal.hpp>
+#include <spindrift/store/reserve.hpp>
 
 namespace spindrift::group {
 
@@ -44,7 +46,7 @@ enum class JournalUse : std::uint8_t {
 /// The content of a journal none of whose durable entries is lost.
 struct JournalContent {
   store::JournalFindings findings;
-  std::optional<std::vector<std::byte>> view;           ///< payload of the last entry that is a record of views
+  std::optional<std::vector<std::byte>> view;           ///< payload of the last record of views: an entry, or in the reserve
   std::map<SubgroupId, store::JournalPosition> bases{};  ///< the last base of each log that has one
   std::vector<Digest> views{};                           ///< of the payloads of all records of views
 
@@ -55,6 +57,17 @@ struct JournalContent {
 [[nodiscard]] Result<std::optional<JournalContent>> read_journal(const JournalPlace& place, NodeId node);
 /// Deletes the journal of that node, if there is one. Errors: refused (a process of the node runs), resource.
 [[nodiscard]] Result<void> forget_journal(const JournalPlace& place, NodeId node);
+
+/// A journal that a process goes on with.
+struct OwnJournal {
+  store::Journal journal;
+  store::Reserve reserve;  ///< for a record of views that comes while the disk is full
+};
+
+/// A record of views that the journal has no space for, which was to be the entry of that position: it is durable on return.
+/// Errors: the journal's own, if that is another than disk_full or the record is too large; resource.
+[[nodiscard]] Result<void> keep_in_reserve(store::Reserve& reserve, store::JournalPosition position,
+                                           std::span<const std::byte> payload, Error of_journal);
 
 /// This process has it, and no other.
 struct FoundJournal {
@@ -67,7 +80,7 @@ struct FoundJournal {
   /// is another group's or node's), bad_input (it is damaged), unsupported, disk_full, resource.
   [[nodiscard]] static Result<FoundJournal> take(const JournalPlace& place, NodeId node);
   /// The journal, to go on with; `storage` outlives it. Errors: the same.
-  [[nodiscard]] Result<store::Journal> go_on(const store::JournalOptions& options) const;
+  [[nodiscard]] Result<OwnJournal> go_on(const store::JournalOptions& options) const;
 };
 
 /// A journal that cannot be used is no empty one: its node does not start.

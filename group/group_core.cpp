@@ -42,11 +42,15 @@ void tell_of_disk(std::uint64_t full_since_ms, Counter told, const group::Channe
   for (const auto& channel : channels) channel->let_all_go();
 }
 
-Error stuck_in_upcall(Duration lasted) {
+Error stuck_in_upcall(const group::UpcallHeartbeats::Stuck& stuck) {
+  const auto ms = std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(stuck.lasted).count());
+  if (stuck.whose.held_by == group::UpcallHeartbeats::HeldBy::disk) {
+    return Error(ErrorKind::resource,
+                 "the disk did not take the record of views for " + ms + " ms, and everybody waited for it")
+        .fix("see what holds up the disk of [PERS] file_path, or raise [SPINDRIFT] handler_stuck_after_ms");
+  }
   return Error(ErrorKind::handler_failed,
-               "a handler was at work for " +
-                   std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count()) +
-                   " ms on the thread that runs the protocol, and everybody waited for it")
+               "a handler was at work for " + ms + " ms on the thread that runs the protocol, and everybody waited for it")
       .fix("let it return, give it HandlerThread::own, or raise [SPINDRIFT] handler_stuck_after_ms");
 }
 
@@ -133,7 +137,7 @@ views::Member::Step GroupCore::step() {
     // A member that others wait for in vain ends by itself, and says why; nobody has to remove it.
     const group::ConclusionWatch::Finding held_up = reports_->conclusion.look(*member_, channels_, now);
     if (held_up.stuck) member_->stop(*held_up.stuck);
-    if (const auto lasted = heartbeats_->take_stuck()) member_->stop(stuck_in_upcall(*lasted));
+    if (const auto stuck = heartbeats_->take_stuck()) member_->stop(stuck_in_upcall(*stuck));
     done.wake_at =
         std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
                   reports_->sends.look(*member_, channels_, now), reports_->lags.look(*member_, now)});

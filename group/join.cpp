@@ -21,11 +21,13 @@
 #include <spindrift/group/created_subgroups.hpp>
 #include <spindrift/group/called_names.hpp>
 #include <spindrift/group/contacts.hpp>
+#include <spindrift/group/covered_memory.hpp>
 #include <spindrift/group/differing_nodes.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
 #include <spindrift/group/layout_digest.hpp>
 #include <spindrift/group/steady_layout.hpp>
+#include <spindrift/group/upcall_reports.hpp>
 #include <spindrift/group/view_journal.hpp>
 #include <spindrift/views/parts.hpp>
 
@@ -207,13 +209,17 @@ Result<void> check_layout(const std::vector<SubgroupView>& subgroups) {
   return check_logged(subgroups);
 }
 
-// While a handler holds up the poller, whose things are another thread's for the moment.
-void report_upcall(const std::string& whose, const std::string& fix, Duration lasted, group::StatusKeeper& status) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count();
-  log::warn(log::Room::group, "a handler holds up this member, and all others wait for it",
-            {{"whose", whose}, {"ms", ms}, {"fix", fix}});
-  status.on_handler_at_work(whose + " has been at work for " + std::to_string(ms) +
-                            " ms on the thread that runs the protocol");
+/// The thread that does them begins when all of these are there.
+group::UpcallHeartbeats::Duties upcall_duties(const std::unique_ptr<views::Member>& member, const group::Channels& channels,
+                                              std::optional<group::StatusKeeper>& status) {
+  using group::UpcallHeartbeats;
+  return {[&member](const UpcallHeartbeats::Whose& whose) { member->show_life(whose.subgroup); },
+          [&channels, &status](const UpcallHeartbeats::Whose& whose, Duration lasted) {
+            group::report_upcall(whose, lasted, channels, *status);
+          },
+          [&channels, &status](const UpcallHeartbeats::Stuck& stuck) {
+            group::report_given_up(stuck, channels, *status);
+          }};
 }
 
 /// Throws bad_argument: a subgroup is logged, and there is no record of views beside which it could be.
@@ -345,6 +351,10 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
 
 void GroupCore::make_member(const group::Probe& probe) {
   const View everybody = value_or_throw(config_->view());
+  heartbeats_.emplace(config_->suspect_after(), group::handler_stuck_after(*config_),
+                      upcall_duties(member_, channels_, status_), environment_.clock);
+  if (environment_.memory)
+    environment_.memory = std::make_unique<group::CoveredMemory>(std::move(environment_.memory), *heartbeats_);
   views::MemberOptions options = member_options(everybody, probe);
   if (options.terms.rule == views::Mandate::Rule::all_left) {
     log::warn(log::Room::group, "partition safety is off: parts of a split group will go on and differ",
@@ -358,16 +368,6 @@ void GroupCore::make_member(const group::Probe& probe) {
                   counters_->block.counter("status.unwritten_since_ms"));
 
   member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, counters_->block);
-  using group::UpcallHeartbeats;
-  UpcallHeartbeats::Duties duties{
-      [this](UpcallHeartbeats::Whose whose) { member_->show_life(whose.value_or(SubgroupId(0))); },
-      [this](UpcallHeartbeats::Whose whose, Duration lasted) {
-        const std::string name = whose ? "a handler of subgroup " + channels_[*whose].name() : "a handler of the group's";
-        const std::string cure =
-            whose ? "give it " + std::string(channels_[*whose].cure_of_slowness()) : "let it return sooner";
-        report_upcall(name, cure, lasted, *status_);
-      }};
-  heartbeats_.emplace(config_->suspect_after(), group::handler_stuck_after(*config_), std::move(duties), environment_.clock);
   attached_.tables.begin(self(), everybody.table_bytes);
   private_post_.begin(*member_, views::payload_bytes_max(*environment_.fabric));
   View before_the_first;

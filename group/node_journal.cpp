@@ -26,7 +26,9 @@ Result<std::unique_ptr<NodeJournal>> NodeJournal::open(FoundJournal found, const
 NodeJournal::~NodeJournal() { static_cast<void>(close()); }
 
 Result<void> NodeJournal::start(const Options& options) {
-  SPINDRIFT_TRY_ASSIGN(auto journal, found_.go_on(options.journal));
+  SPINDRIFT_TRY_ASSIGN(auto own, found_.go_on(options.journal));
+  store::Journal& journal = own.journal;
+  reserve_.emplace(std::move(own.reserve));
   end_ = journal.end();
   time_ = found_.content.findings.time;
   bases_ = found_.content.bases;
@@ -127,7 +129,8 @@ Result<void> NodeJournal::commit(const store::EntryHead& head, std::span<const s
     flush();
     if (durable() >= behind) return {};
     if (const State state = thread_->state(); state != State::running) {
-      if (auto why = thread_->error()) return *std::move(why);
+      if (auto why = thread_->error())
+        return keep_in_reserve(*reserve_, store::JournalPosition(behind.value() - 1), payload, *std::move(why));
       continue;  // there is space again
     }
     await_progress(seen);
@@ -151,6 +154,7 @@ Result<void> NodeJournal::close() {
   }
   changed_.notify_all();
   waiting_.clear();
+  reserve_.reset();
   found_.storage.reset();
   return stopped;
 }

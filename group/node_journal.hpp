@@ -72,9 +72,12 @@ class NodeJournal {
   [[nodiscard]] bool full() const noexcept;
   /// Why nothing becomes durable any more, for good. Nothing: it does.
   [[nodiscard]] std::optional<Error> failure() const;
-  /// Appends it, and waits until it is durable and vouched for. Errors: disk_full (it may become durable later), resource,
+  /// Appends a record of views, and waits until it is durable and vouched for. While the disk is full that is in the
+  /// reserve, until there is space. Errors: disk_full (it is too large for that, and may become durable later), resource,
   /// group_closed.
   [[nodiscard]] Result<void> commit(const store::EntryHead& head, std::span<const std::byte> payload);
+  /// A record has been committed that says all that is in the reserve. Errors: resource.
+  [[nodiscard]] Result<void> forget_reserved() { return reserve_->forget_earlier(); }
   /// Commits what waits, but waits for no space, and lets another process have the journal. What is appended afterwards
   /// never becomes durable. Errors: disk_full, resource.
   [[nodiscard]] Result<void> close();
@@ -120,6 +123,7 @@ class NodeJournal {
   bool closing_ = false;        // the same
   std::optional<Error> failure_;                // once it is closed: why not all is on the disk
   store::JournalPosition durable_;              // once it is closed
+  std::optional<store::Reserve> reserve_;       // the poller's, as long as there is a storage
   std::unique_ptr<store::JournalThread> thread_;  // until it is closed; the last, for it calls this object
 };
 

@@ -17,6 +17,9 @@
 
 namespace spindrift::group {
 
+/// With this begins what a status says of a member that its disk holds up, in place of a handler.
+inline constexpr std::string_view waits_for_disk = "it waits for its disk";
+
 struct MemberStatus {
   struct MemberEntry {
     NodeId node;
@@ -68,7 +71,7 @@ struct MemberStatus {
     std::string group;    ///< what it lacks while it looks for its group: "nodes 0, 2"
     std::string leave;    ///< what a leave that lasts waits for
     std::string sends;    ///< whom its sends wait for most of the time
-    std::string handler;  ///< its handler that has been at work for long, for which all members wait
+    std::string handler;  ///< its handler that has been at work for long, for which all members wait; or `waits_for_disk`
     std::string majority;  ///< of its view, which it has lost: who is gone, and what then
     bool operator==(const Waits&) const = default;
   };

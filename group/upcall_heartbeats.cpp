@@ -75,11 +75,6 @@ void UpcallHeartbeats::leave() noexcept {
   }
 }
 
-std::optional<Duration> UpcallHeartbeats::take_stuck() noexcept {
-  if (stuck_.load(std::memory_order_relaxed) == 0) return std::nullopt;
-  return Duration(stuck_.exchange(0, std::memory_order_acquire));
-}
-
 // An upcall that two turns have seen has lasted; to the first it may be one of many short ones.
 void UpcallHeartbeats::on_turn(Time now) {
   std::uint64_t word = word_.load(std::memory_order_acquire);
@@ -89,14 +84,11 @@ void UpcallHeartbeats::on_turn(Time now) {
     if (at_work) seen_ = {word, now, now + report_after};
     return;
   }
-  const Duration lasted = now - seen_->since;
-  if (stuck_after_ != Duration{} && lasted >= stuck_after_) {
-    if (stuck_.load(std::memory_order_relaxed) == 0) stuck_.store(lasted.count(), std::memory_order_release);
-    return;
-  }
   const std::uint64_t ours = word_of(word >> holder_bits, Holder::heartbeat);
   if (!word_.compare_exchange_strong(word, ours, std::memory_order_acq_rel)) return;  // it has returned just now
-  cover(lasted, now);
+  const Duration lasted = now - seen_->since;
+  if (stuck_after_ != Duration{} && lasted >= stuck_after_) give_up(lasted);
+  else cover(lasted, now);
   word_.store(seen_->word, std::memory_order_release);
   word_.notify_one();
 }
@@ -106,6 +98,13 @@ void UpcallHeartbeats::cover(Duration lasted, Time now) {
   if (now < seen_->next_report) return;
   seen_->next_report = now + report_interval;
   duties_.report(whose_, lasted);
+}
+
+// It may never return: so it is said here, once, and not by the poller alone.
+void UpcallHeartbeats::give_up(Duration lasted) {
+  if (stuck_) return;
+  stuck_ = {whose_, lasted};
+  duties_.give_up(*stuck_);
 }
 
 }  // namespace spindrift::group

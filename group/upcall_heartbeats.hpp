@@ -1,5 +1,8 @@
-// The heartbeats of a member whose application holds up the poller: as long as the poller is in an upcall, another thread
-// shows from time to time that the member lives. The others wait for it then, and do not take it for dead.
+// The heartbeats of a member whose application or disk holds up the poller: as long as the poller is in an upcall, another
+// thread shows from time to time that the member lives. The others wait for it then, and do not take it for dead.
+//
+// An upcall is whatever the poller calls in the middle of a pass and cannot know the end of: a handler, or the commit of a
+// record of views. (docs/decisions/0044, 0072)
 //
 // While no upcalls come the thread rests, so that a quiet member has one thread less that wakes.
 //
@@ -14,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/config/config.hpp>
@@ -22,7 +26,7 @@
 
 namespace spindrift::group {
 
-/// How long a handler may hold up everybody, by [SPINDRIFT] handler_stuck_after_ms; 0: as long as it takes.
+/// How long one upcall may hold up everybody, by [SPINDRIFT] handler_stuck_after_ms; 0: as long as it takes.
 [[nodiscard]] Duration handler_stuck_after(const Config& config);
 
 class UpcallHeartbeats {
@@ -30,12 +34,26 @@ class UpcallHeartbeats {
   static constexpr Duration report_after = std::chrono::seconds(1);
   static constexpr Duration report_interval = std::chrono::seconds(10);
 
-  /// The subgroup whose handler is at work; nothing: a handler of the group's, such as on_view.
-  using Whose = std::optional<SubgroupId>;
+  enum class HeldBy : std::uint8_t { application, disk };
+  /// The one that an upcall waits for.
+  struct Whose {
+    std::optional<SubgroupId> subgroup{};  ///< whose handler is at work; nothing: one of the group's, such as on_view
+    HeldBy held_by = HeldBy::application;
+    Whose(SubgroupId handler) noexcept : subgroup(handler) {}  // NOLINT: implicit, as nearly all are
+    Whose(std::nullopt_t) noexcept {}                          // NOLINT: the same
+    explicit Whose(HeldBy by) noexcept : held_by(by) {}
+    bool operator==(const Whose&) const noexcept = default;
+  };
+  /// An upcall that has lasted for longer than it may.
+  struct Stuck {
+    Whose whose;
+    Duration lasted{};
+  };
   /// The thread does this while the poller cannot return from its upcall.
   struct Duties {
     std::function<void(Whose)> show_life;
     std::function<void(Whose, Duration)> report;  ///< that the upcall has lasted so long
+    std::function<void(const Stuck&)> give_up;    ///< this member is not shown to live any more
   };
 
   /// `patience`: for how long a member may be silent; 0: silence is no ground for suspicion, and there is no thread.
@@ -80,9 +98,9 @@ class UpcallHeartbeats {
     const bool in_upcall_;
   };
 
-  /// The poller, outside of upcalls: how long an upcall since the last call had lasted when its member was no longer shown
-  /// to live, if there was one.
-  [[nodiscard]] std::optional<Duration> take_stuck() noexcept;
+  /// The poller, outside of upcalls: the first since the last call in which its member was no longer shown to live, if there
+  /// was one.
+  [[nodiscard]] std::optional<Stuck> take_stuck() noexcept { return std::exchange(stuck_, std::nullopt); }
 
   /// The thread's turn, in a time of its own; what `start` makes it do each eighth of the patience.
   void on_turn(Time now);
@@ -101,6 +119,7 @@ class UpcallHeartbeats {
   void enter(Whose whose) noexcept;
   void leave() noexcept;
   void cover(Duration lasted, Time now);
+  void give_up(Duration lasted);
   void run();
   void rest(std::unique_lock<std::mutex>& lock, std::uint64_t since);
   void end_rest() noexcept;
@@ -117,10 +136,10 @@ class UpcallHeartbeats {
   const Duties duties_;
   const Clock& clock_;
   std::uint64_t upcall_ = 0;  ///< the poller's: the number of the last one
-  Whose whose_;               ///< of whoever has the member
+  Whose whose_{std::nullopt};  ///< of whoever has the member
+  std::optional<Stuck> stuck_;  ///< the same: the first since the poller asked
   std::atomic<std::uint64_t> word_{0};
-  std::optional<Seen> seen_;               ///< the thread's
-  std::atomic<Duration::rep> stuck_{0};    ///< how long the upcall had lasted; 0: none was given up
+  std::optional<Seen> seen_;  ///< the thread's
   std::mutex mutex_;
   std::condition_variable ends_;
   bool ending_ = false;             ///< behind the mutex

@@ -35,12 +35,18 @@ Result<Record> record_in(const JournalContent& content, const std::string& path)
 
 Result<std::unique_ptr<ViewJournal>> ViewJournal::open(ViewFile file, const JournalPlace& place, NodeId node) {
   SPINDRIFT_TRY_ASSIGN(FoundJournal found, FoundJournal::take(place, node));
+  return open(std::move(file), std::move(found));
+}
+
+Result<std::unique_ptr<ViewJournal>> ViewJournal::open(ViewFile file, FoundJournal found) {
+  const JournalPlace& place = found.place;
+  const NodeId node = found.node;
   std::unique_ptr<ViewJournal> views(new ViewJournal(std::move(file), place, node));
   auto last = views->last(found.content);
   if (!last) return unusable_journal(place, node, std::move(last).error());
-  SPINDRIFT_TRY_ASSIGN(auto journal, found.go_on(journal_options(JournalUse::views)));
+  SPINDRIFT_TRY_ASSIGN(auto disk, found.go_on(journal_options(JournalUse::views)));
   const JournalContent& content = found.content;
-  views->own_.emplace(Own{std::move(found.storage), std::move(journal), content.findings.time, !content.has_logs()});
+  views->own_.emplace(Own{std::move(found.storage), std::move(disk), content.findings.time, !content.has_logs()});
   if (auto stored = views->keep(*last); !stored) return unusable_journal(place, node, std::move(stored).error());
   return views;
 }
@@ -74,9 +80,15 @@ void ViewJournal::note_logs_lost(views::ViewRecord& record) const {
             {{"node", node_}, {"view", record.last->id}, {"directory", place_.of(node_)}});
 }
 
+// It is an entry of the journal then: a process before may have had it in the reserve alone.
 Result<void> ViewJournal::keep(const Record& last) {
-  if (last) return store(*last);
-  return {};
+  if (!last) return {};
+  SPINDRIFT_TRY(store(*last));
+  return forget_reserved();
+}
+
+Result<void> ViewJournal::forget_reserved() {
+  return shared_ != nullptr ? shared_->forget_reserved() : own_->disk.reserve.forget_earlier();
 }
 
 Result<void> ViewJournal::store(const views::ViewRecord& record) {
@@ -95,12 +107,19 @@ Result<void> ViewJournal::store(const views::ViewRecord& record) {
 Result<void> ViewJournal::commit(store::EntryHead head, std::span<const std::byte> payload) {
   if (shared_ != nullptr) return shared_->commit(head, payload);
   CHECK(own_.has_value());
+  return commit_own(head, payload);
+}
+
+// A record that comes while the disk is full is no entry later: the next one says all that it says.
+Result<void> ViewJournal::commit_own(store::EntryHead head, std::span<const std::byte> payload) {
+  auto& [journal, reserve] = own_->disk;
   head.time = own_->time = std::max(own_->time, head.time);
   store::Batch batch;
   batch.append(head, payload);
-  SPINDRIFT_TRY(own_->journal.commit(batch));
-  if (own_->trims) SPINDRIFT_TRY(own_->journal.trim(store::JournalPosition(own_->journal.end().value() - 1)));
-  return own_->journal.vouch();
+  auto committed = journal.commit(batch);
+  if (!committed) return keep_in_reserve(reserve, journal.end(), payload, std::move(committed).error());
+  if (own_->trims) SPINDRIFT_TRY(journal.trim(store::JournalPosition(journal.end().value() - 1)));
+  return journal.vouch();
 }
 
 Result<Record> ViewJournal::read(const JournalPlace& place, NodeId node) {
@@ -142,7 +161,7 @@ Result<void> ViewJournal::forget(const JournalPlace& place, NodeId node) { retur
 
 void ViewJournal::close() {
   Result<void> closed;
-  if (own_) closed = own_->journal.close();
+  if (own_) closed = own_->disk.journal.close();
   else if (shared_ != nullptr) closed = shared_->close();
   if (!closed) {
     log::warn(log::Room::group, "the journal could not be closed",

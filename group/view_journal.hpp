@@ -25,6 +25,8 @@ class ViewJournal final : public views::ViewMemory {
   /// (another process has it, somebody else can write there, or it is another group's or node's), bad_input (it is damaged),
   /// unsupported, disk_full, resource.
   [[nodiscard]] static Result<std::unique_ptr<ViewJournal>> open(ViewFile file, const JournalPlace& place, NodeId node);
+  /// The same of one that is taken already.
+  [[nodiscard]] static Result<std::unique_ptr<ViewJournal>> open(ViewFile file, FoundJournal found);
   /// The same in a journal that has the logs of the node, too. `close` closes it.
   [[nodiscard]] static Result<std::unique_ptr<ViewJournal>> open(ViewFile file, std::shared_ptr<NodeJournal> journal);
   /// Deletes the journal of that node, if there is one. Errors: refused (a process of the node runs), resource.
@@ -42,7 +44,7 @@ class ViewJournal final : public views::ViewMemory {
   /// A journal of records alone, which waits for the disk itself: a thread would only add to that.
   struct Own {
     std::unique_ptr<store::Storage> storage;
-    store::Journal journal;
+    OwnJournal disk;
     std::uint64_t time = 0;  // of its last entry
     bool trims = false;      // there is nothing in it but records
   };
@@ -54,6 +56,8 @@ class ViewJournal final : public views::ViewMemory {
   void note_logs_lost(views::ViewRecord& record) const;
   [[nodiscard]] Result<void> keep(const std::optional<views::ViewRecord>& last);
   [[nodiscard]] Result<void> commit(store::EntryHead head, std::span<const std::byte> payload);
+  [[nodiscard]] Result<void> commit_own(store::EntryHead head, std::span<const std::byte> payload);
+  [[nodiscard]] Result<void> forget_reserved();
   [[nodiscard]] std::optional<Neighbor> beside(NodeId node);
 
   ViewFile file_;

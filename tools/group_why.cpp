@@ -269,6 +269,11 @@ Explanation explain_leave(NodeId node, const std::string& reason) {
 }
 
 Explanation explain_handler(NodeId node, const std::string& reason) {
+  if (reason.starts_with(group::waits_for_disk)) {
+    return own_words("disk", node, reason,
+                     fmt::format("node {} holds up the group: {}; fix: see what holds up the disk of [PERS] file_path", node,
+                                 reason));
+  }
   return own_words("handler", node, reason,
                    fmt::format("node {} holds up the group: {}; fix: let it return, or give it HandlerThread::own", node,
                                reason));

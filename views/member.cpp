@@ -8,6 +8,7 @@
 #include <spindrift/core/log.hpp>
 #include <spindrift/views/ending.hpp>
 #include <spindrift/views/log_holders.hpp>
+#include <spindrift/views/signs_of_life.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -34,20 +35,6 @@ smc::Policy policy_of(const MemberOptions& options, const fabric::Fabric& fabric
   smc::Policy policy = options.multicasting.policy;
   if (fabric.traits().mappable) policy.relay = smc::relay::direct;
   return policy;
-}
-
-// The others go on without waiting for this member's application, and look for it in the next view's rows, which it has not
-// yet; newcomers have no other. So all that will be in that view are told by messages.
-std::vector<Addressed> signs_of_life(const Epoch& old, std::optional<SubgroupId> at_work) {
-  std::vector<Addressed> all;
-  if (!at_work) return all;
-  const Decree& decree = old.change().decree();
-  const std::vector<std::byte> word = encode(Concluding{old.id(), *at_work});
-  for (std::uint32_t i = 0; i < old.view().members.size(); ++i) {
-    if (decree.stays(Rank(i)) && Rank(i) != old.self()) all.push_back({old.view().members[i], word});
-  }
-  for (const Join& join : decree.joins) all.push_back({join.node, word});
-  return all;
 }
 
 /// Silence is no sign of death where the kernel says that the member waits for it. One of two newcomers may not have run
@@ -190,27 +177,15 @@ Member::Step Member::step(Time now) {
   return {.progress = progress, .wake_at = wake_at};
 }
 
-// The others wait for this member wherever they are: in this view, where its heartbeat tells them; or in one in which they
-// do not read its row yet, the next one or this, where the message does. The pass finds what cannot be posted.
-void Member::show_life(SubgroupId at_work) {
-  if (epoch() == nullptr || !watch_.judges() || state_ == MemberState::left || state_ == MemberState::failed) return;
+// The pass finds what cannot be posted.
+void Member::show_life(std::optional<SubgroupId> of) {
+  if (!watch_.judges() || state_ == MemberState::left || state_ == MemberState::failed) return;
   for (const auto& each : epochs()) static_cast<void>(each->table().beat_amid_pass(fabric_));
-  const Epoch& present = *epoch();
-  const ViewChange::State change = present.change().state();  // the member's own state may be that of the view before
+  const SubgroupId at_work = of.value_or(no_subgroup_among(shapes_.size()));
   std::vector<Addressed> words;
-  if (change == ViewChange::State::decided) {
-    words = signs_of_life(present, at_work);
-  } else {
-    const ViewId ended(present.id().value() - (change == ViewChange::State::steady ? 1 : 0));
-    for (const NodeId node : present.view().members) {
-      if (node != self()) words.push_back({node, encode(Concluding{ended, at_work})});
-    }
-    // The others may have taken these in by now, without a word of it having come here.
-    if (change != ViewChange::State::steady) {
-      for (const Candidate& each : links_.candidates())
-        words.push_back({each.who.node, encode(Concluding{ended, at_work})});
-    }
-  }
+  const View* const entered = beginning_.record.being_entered();
+  if (epoch() != nullptr) words = signs_amid_pass(*epoch(), links_.candidates(), at_work);
+  else if (entered != nullptr) words = signs_before_the_first(*entered, self(), at_work);
   for (Addressed& each : words) links_.send(each.to, std::move(each.message));
 }
 

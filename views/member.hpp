@@ -125,9 +125,9 @@ class Member final {
   Step step(Time now);
 
   /// Shows the others that this member lives, while the poller's thread is in an upcall in the middle of a pass and its
-  /// application is at work on what that brought, of this subgroup. Another thread's, which keeps the upcall from returning
-  /// meanwhile.
-  void show_life(SubgroupId at_work);
+  /// application is at work on what that brought, of this subgroup; or, of none, on the view itself, or its memory on a
+  /// store. Another thread's, which keeps the upcall from returning meanwhile.
+  void show_life(std::optional<SubgroupId> at_work);
 
   /// Ends at once and tells the others why; nothing, if it has ended. The poller's thread.
   void stop(Error reason);

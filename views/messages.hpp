@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include <spindrift/core/added_subgroup.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/roster.hpp>
@@ -116,6 +117,12 @@ struct RingNotice {
   ViewId view;
   SubgroupId subgroup;
 };
+/// The place of no subgroup, for messages about one, with a layout of so many. A view that has all places has it, too: then
+/// people are told of that.
+[[nodiscard]] constexpr SubgroupId no_subgroup_among(std::size_t subgroups) noexcept {
+  return SubgroupId(static_cast<std::uint32_t>(subgroups + added_place_count_max - 1));
+}
+
 /// How that view ends is decided, and the peer's application is still at work on it in this subgroup: the next view waits
 /// for the peer. A sign of life, said again and again.
 struct Concluding {

@@ -57,7 +57,10 @@ bool OwnRecord::accept_founding(RecordedView first) {
 bool OwnRecord::install(const View& view) {
   ViewRecord record = first_of(record_);
   record.last = recorded(view);
-  return store(std::move(record));
+  being_entered_ = &view;
+  const bool stored = store(std::move(record));
+  being_entered_ = nullptr;
+  return stored;
 }
 
 bool OwnRecord::note_log(SubgroupId subgroup, NodeId self) {

@@ -36,6 +36,8 @@ class OwnRecord {
   [[nodiscard]] bool accept_founding(RecordedView first);
   /// This process goes into that view. False: it could not be stored.
   [[nodiscard]] bool install(const View& view);
+  /// As long as that is being stored: into which one; else null.
+  [[nodiscard]] const View* being_entered() const noexcept { return being_entered_; }
   /// In the present view this node, too, has the log of that subgroup from now on. False: it could not be stored.
   [[nodiscard]] bool note_log(SubgroupId subgroup, NodeId self);
   /// The view goes on in that one, without this process.
@@ -60,6 +62,7 @@ class OwnRecord {
   ViewMemory* memory_;
   bool beside_;
   ViewRecord record_;
+  const View* being_entered_ = nullptr;
   std::vector<KnownLog> logs_;
   std::optional<Error> failure_;
 };

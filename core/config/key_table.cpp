@@ -166,8 +166,9 @@ constexpr Key table[] = {
      "fifteen times as long.",
      10, 600'000, "milliseconds"},
     {"SPINDRIFT", "handler_stuck_after_ms", integer, node, "30000",
-     "How long a handler may hold up everybody: on the poller's thread, or on a thread of its own while a view is to end. A "
-     "member whose handler takes longer ends with an error that says so. 0: they wait as long as it takes.",
+     "How long a handler may hold up everybody: on the poller's thread, or on a thread of its own while a view is to end; "
+     "and how long the disk of [PERS] file_path may, which takes a record at each change of the view. A member whose "
+     "handler or disk takes longer ends with an error that says so. 0: they wait as long as it takes.",
      0, 86'400'000, "milliseconds"},
     choice_of({"SPINDRIFT", "majority_lost", choice, node, "end",
                "What becomes of this member when the majority of its view is lost. end: it ends, and whoever starts it "

@@ -6,8 +6,19 @@
 //   taken NUMBER            that message is on its way now
 //   durable NUMBER          the last one is on the disks of all members
 //   given COUNT             so many messages, numbered from 0 on, each once and in order, had come when it had left
+//   view COUNT NODES        with "views": a view of so many members, and who has failed before it
 //
-//   disk_peer CONFIG [send]
+// While another process has a lock of the file that DISK_PEER_HELD names, if it names one, no durable write of this one
+// ends: a disk that takes long.
+//
+//   disk_peer CONFIG [send] [views]
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -18,6 +29,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <spindrift/group/group.hpp>
 
@@ -76,16 +88,41 @@ void send(Subgroup& orders) {
   say("durable", number);
 }
 
+void say_view(const NewView& news) {
+  std::string failed;
+  for (const Removal& removal : news.failed) failed += " " + std::to_string(removal.node.value());
+  say("view", news.view.members.size(), failed);
+}
+
+/// Returns when nobody has a lock of the file.
+void await_disk() {
+  static const char* const path = std::getenv("DISK_PEER_HELD");
+  if (path == nullptr) return;
+  static const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  ::flock(file, LOCK_SH);
+  ::flock(file, LOCK_UN);
+}
+
 }  // namespace
+
+// In place of the library's.
+extern "C" ssize_t pwritev2(int file, const iovec* parts, int count, off_t at, int flags) {
+  if ((static_cast<unsigned>(flags) & static_cast<unsigned>(RWF_DSYNC)) != 0) await_disk();
+  return ::syscall(SYS_pwritev2, file, parts, count, at, 0, flags);
+}
 
 int main(int count, char** arguments) {
   if (count < 2) return EXIT_FAILURE;
+  const std::vector<std::string> words(arguments + 2, arguments + count);
+  const auto is_said = [&](const char* word) { return std::ranges::find(words, word) != words.end(); };
   try {
-    Group group(value_or_throw(Config::read(arguments[1])));
+    GroupOptions options;
+    if (is_said("views")) options.on_view = say_view;
+    Group group(value_or_throw(Config::read(arguments[1])), options);
     Subgroup& orders = group.subgroup("orders");
     Given given;
     orders.on_delivery([&](std::span<const Delivery> batch) { given.on_delivery(batch); });
-    if (count > 2) send(orders);
+    if (is_said("send")) send(orders);
     while (std::getchar() != EOF) {
     }
     group.leave();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """full_disk_test.py PEER: the disk of one of two members becomes full while it sends. Its sends are refused with the reason, and
-neither member ends; when there is space they are taken again, and both members have all messages that were taken. All files are
-in file systems in memory, in a mount namespace of this test's own."""
+neither member ends, also not when a third one joins and leaves meanwhile; when there is space they are taken again, and both
+members have all messages that were taken. All files are in file systems in memory, in a mount namespace of this test's own."""
 import os
 import shutil
 import signal
@@ -44,25 +44,44 @@ def mount(path, size, *options):
 
 
 def configure(scratch):
-    for node in [0, 1]:
+    for node in [0, 1, 2]:
         os.mkdir(os.path.join(scratch, f"disk-{node}"), 0o700)
         with open(os.path.join(scratch, f"{node}.cfg"), "w") as file:
-            file.write(f"[DERECHO]\nlocal_id = {node}\n[SPINDRIFT]\ngroup_name = full\nmembers = 0,1\nfounders = 0,1\n"
+            file.write(f"[DERECHO]\nlocal_id = {node}\n[SPINDRIFT]\ngroup_name = full\nmembers = 0,1,2\nfounders = 0,1\n"
                        f"fabric = shm\nruntime_directory = {scratch}/run\njoin_timeout_ms = 60000\n"
                        f"[PERS]\nfile_path = {scratch}/disk-{node}/journals\n[LAYOUT]\n"
                        "json_layout = '[{\"name\": \"orders\", \"storage\": \"logged\"}]'\n")
 
 
+def expect_view(peers, members):
+    for peer in peers:
+        count, failed = peer.expect("view")
+        if count != members or failed.strip():
+            fail(f"a view of {members} was expected, and one of {count} without {failed} came")
+
+
+def change_view(scratch, peers):
+    """A node joins and leaves: both members store records of views, the one on a disk without space."""
+    newcomer = Peer(scratch, 2, "views")
+    members = list(peers)
+    peers.append(newcomer)
+    expect_view(peers, 3)
+    newcomer.leave()
+    expect_view(members, 2)
+
+
 def use(scratch, peers):
     disk = os.path.join(scratch, "disk-1")
     mount(disk, "2m", "mode=0700")
-    peers += [Peer(scratch, 0), Peer(scratch, 1, "send")]
+    peers += [Peer(scratch, 0, "views"), Peer(scratch, 1, "views", "send")]
     receiver, sender = peers
+    expect_view(peers, 2)
     refused, why = sender.expect("refused")
     place = os.path.join(scratch, "disk-1", "journals")
     for word in ["subgroup orders is logged", place, "make space there"]:
         if word not in why:
             fail(f"{word} is not in: {why}")
+    change_view(scratch, peers)
     mount(disk, "64m", "remount")
     taken, _ = sender.expect("taken")
     durable, _ = sender.expect("durable")

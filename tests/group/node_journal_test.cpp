@@ -177,11 +177,62 @@ TEST_CASE("a commit waits for what was appended before it, also if that is more 
   CHECK(value_or_throw(read_journal(host.place, NodeId(1)))->view == bytes_of("v"));
 }
 
-TEST_CASE("a commit on a full disk is an error, and so is one on a disk that failed") {
+TEST_CASE("a record of views is durable while the disk is full, and an entry of the journal when there is space") {
+  const JournalHost host;
+  const JournalPlace copied{host.place.above + "/copied", host.place.group};
+  DiskFaults faults;
+  LoggingNode node(host, 1, small_journal, &faults);
+  value_or_throw(node.journal().commit(view_entry(), bytes_of("before")));
+  faults.full = true;
+  node.append(subgroup, 2000);
+  node.await([&] { return node.journal().full(); });
+  value_or_throw(node.journal().commit(view_entry(), bytes_of("first")));
+  value_or_throw(node.journal().commit(view_entry(), bytes_of("second")));
+  const std::uint64_t durable = node.logs().durable(subgroup);
+  CHECK(durable < 2000);
+  // As a crash leaves it: what waits is gone, and the record is not.
+  std::filesystem::create_directories(copied.of_group());
+  std::filesystem::copy(host.place.of(NodeId(1)), copied.of(NodeId(1)));
+  const JournalContent left = value_or_throw(read_journal(copied, NodeId(1))).value();
+  CHECK(left.view == bytes_of("second"));
+  for (const char* each : {"before", "first", "second"})
+    CHECK(std::ranges::count(left.views, digest_of(std::string_view(each))) == 1);
+  CHECK(left.findings.end.value() >= durable);
+
+  faults.full = false;
+  node.await([&] { return node.journal().durable() == node.journal().end(); });
+  value_or_throw(node.journal().commit(view_entry(), bytes_of("third")));
+  value_or_throw(node.journal().close());
+  CHECK(value_or_throw(read_journal(host.place, NodeId(1)))->view == bytes_of("third"));
+  CHECK(entries_of(host, 1) == 2004);
+}
+
+TEST_CASE("a record that the next process has taken over from the reserve counts no more, wherever its journal ends") {
+  const JournalHost host;
+  {
+    DiskFaults faults;
+    LoggingNode node(host, 1, small_journal, &faults);
+    faults.full = true;
+    node.append(subgroup, 2000);
+    value_or_throw(node.journal().commit(view_entry(), bytes_of("late")));
+    CHECK_FALSE(node.journal().close());
+  }
+  for (const char* each : {"next", "one more"}) {  // their positions are below that of the first
+    const GuardedDirectory memory = value_or_throw(GuardedDirectory::open(host.place.above + "/memory", "g"));
+    LoggingNode node(host, 1);
+    CHECK(node.journal().end().value() < 2000);
+    value_or_throw(node.journal().commit(view_entry(), bytes_of(each)));
+    value_or_throw(node.journal().forget_reserved());
+    value_or_throw(node.journal().close());
+    CHECK(value_or_throw(read_journal(host.place, NodeId(1)))->view == bytes_of(each));
+  }
+}
+
+TEST_CASE("a commit of more than a reserve takes is an error on a full disk, and so is any on a disk that failed") {
   const JournalHost host;
   DiskFaults faults;
   LoggingNode node(host, 1, small_journal, &faults);
-  const std::vector<std::byte> large(20 * store::block_bytes);
+  const std::vector<std::byte> large(store::Reserve::payload_bytes_max + 1);
   faults.full = true;
   const auto full = node.journal().commit(view_entry(), large);
   REQUIRE_FALSE(full);

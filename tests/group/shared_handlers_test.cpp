@@ -49,7 +49,8 @@ struct SteppedHeartbeats {
   explicit SteppedHeartbeats(Duration stuck_after = 0s)
       : heartbeats(8s, stuck_after,
                    {[this](auto whose) { lives.push_back(whose); },
-                    [this](auto, Duration lasted) { reports.push_back(lasted); }},
+                    [this](auto, Duration lasted) { reports.push_back(lasted); },
+                    [this](const auto& stuck) { given_up.push_back(stuck.lasted); }},
                    clock) {}
   void turn() {
     now += 1s;
@@ -59,6 +60,7 @@ struct SteppedHeartbeats {
   Time now{};
   std::vector<UpcallHeartbeats::Whose> lives;
   std::vector<Duration> reports;
+  std::vector<Duration> given_up;
   UpcallHeartbeats heartbeats;
 };
 
@@ -73,7 +75,7 @@ TEST_CASE("an upcall that two turns have seen is covered up from then on, and to
     CHECK(stepped.lives.empty());
     for (int i = 0; i < 12; ++i) stepped.turn();
   }
-  CHECK(stepped.lives == std::vector<UpcallHeartbeats::Whose>(12, SubgroupId(7)));
+  CHECK(stepped.lives == std::vector<UpcallHeartbeats::Whose>(12, UpcallHeartbeats::Whose(SubgroupId(7))));
   CHECK(stepped.reports == std::vector<Duration>{1s, 11s});
   stepped.turn();
   stepped.turn();
@@ -96,7 +98,7 @@ TEST_CASE("the thread that rests while no upcall comes covers the next one that 
     lives.fetch_add(1);
     lives.notify_all();
   };
-  UpcallHeartbeats heartbeats(80ms, {}, {show_life, [](UpcallHeartbeats::Whose, Duration) {}}, clock);
+  UpcallHeartbeats heartbeats(80ms, {}, {show_life, [](auto, Duration) {}, [](const auto&) {}}, clock);
   value_or_throw(heartbeats.start());
   for (int round = 0; round < 5; ++round) {
     const std::uint64_t turns = clock.turns.load();
@@ -142,7 +144,11 @@ TEST_CASE("an upcall that takes too long is covered up no longer, and its member
     for (int i = 0; i < 10; ++i) stepped.turn();
   }
   CHECK(stepped.lives.size() == 4);
-  CHECK(stepped.heartbeats.take_stuck() == Duration(5s));
+  CHECK(stepped.given_up == std::vector<Duration>{5s});  // while it lasts: it may never return
+  const auto stuck = stepped.heartbeats.take_stuck();
+  REQUIRE(stuck);
+  CHECK(stuck->lasted == Duration(5s));
+  CHECK(stuck->whose == UpcallHeartbeats::Whose(SubgroupId(0)));
   CHECK_FALSE(stepped.heartbeats.take_stuck());
 }
 
@@ -150,7 +156,7 @@ TEST_CASE("an upcall does not return while its member is shown to live") {
   SystemClock clock;
   Bar bar;
   std::atomic<bool> returned{false};
-  UpcallHeartbeats heartbeats(8s, 0s, {[&](auto) { bar.pass(); }, [](auto, Duration) {}}, clock);
+  UpcallHeartbeats heartbeats(8s, 0s, {[&](auto) { bar.pass(); }, [](auto, Duration) {}, [](const auto&) {}}, clock);
   std::promise<void> entered;
   std::promise<void> go_on;
   std::thread poller([&] {

@@ -7,6 +7,8 @@
 
 #include <spindrift/group/view_journal.hpp>
 
+#include "logs_fixture.hpp"
+
 namespace spindrift::group {
 namespace {
 
@@ -107,6 +109,34 @@ TEST_CASE("a journal of views stays small, however many are stored and however o
     const auto journal = host.open(1);
     for (std::uint64_t id = 0; id < 600; ++id) value_or_throw(journal->store(record_of_view(id)));
     CHECK(host.segments(1).size() <= 2);
+  }
+}
+
+TEST_CASE("a record of views outlives a start of the machine, though the disk was full when it was stored") {
+  Host host;
+  DiskFaults faults;
+  const auto open = [&] {
+    FoundJournal found = value_or_throw(FoundJournal::take(host.place, NodeId(1)));
+    found.storage = std::make_unique<FaultyStorage>(faults, std::move(found.storage));
+    return value_or_throw(ViewJournal::open(value_or_throw(ViewFile::open(*host.directory, NodeId(1))), std::move(found)));
+  };
+  std::uint64_t id = 0;
+  for (int start = 0; start < 3; ++start) {
+    {
+      const auto journal = open();
+      if (start > 0) CHECK(value_or_throw(journal->load()) == record_of_view(id));
+      faults.full = true;
+      const std::uint64_t full = id + 600;  // more than a segment has
+      while (id < full) value_or_throw(journal->store(record_of_view(++id)));
+      CHECK(host.segments(1).size() <= 2);
+      if (start == 1) {  // with space again the journal has it
+        faults.full = false;
+        value_or_throw(journal->store(record_of_view(++id)));
+      }
+    }
+    faults.full = false;
+    CHECK(value_or_throw(ViewJournal::read(host.place, NodeId(1))) == record_of_view(id));
+    host.start();
   }
 }
 
