@@ -20,15 +20,22 @@ def fail(what):
 class Peer:
     def __init__(self, scratch, node, *words):
         self.errors = os.path.join(scratch, f"errors-{node}")
+        self.said = []
         with open(self.errors, "w") as errors:
             self.process = subprocess.Popen([PEER, os.path.join(scratch, f"{node}.cfg"), *words], text=True, bufsize=1,
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
 
     def expect(self, what):
-        line = self.process.stdout.readline().split(" ", 2)
-        if line[0] != what:
-            with open(self.errors) as errors:
-                fail(f"{what} was expected, and {line} came: {errors.read()}")
+        """The next line of that kind. Views are said by another thread than the rest."""
+        at = next((i for i, line in enumerate(self.said) if line[0] == what), None)
+        if at is not None:
+            line = self.said.pop(at)
+            return int(line[1]), line[2]
+        while (line := self.process.stdout.readline().split(" ", 2))[0] != what:
+            if len(line) < 3:
+                with open(self.errors) as errors:
+                    fail(f"{what} was expected, and {line} came: {errors.read()}")
+            self.said.append(line)
         return int(line[1]), line[2]
 
     def leave(self):
