@@ -40,7 +40,8 @@ bool Links::outranks(const Peer& peer, const PendingConnection& pending) const {
     incarnation = hello->incarnation;
     if (rank_of(view_, peer.who()) || incarnation <= peer.incarnation) return false;
     const bool candidate =
-        view_ != nullptr && peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh && !peer.mappable;
+        view_ != nullptr && peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh &&
+        peer.mappable != true;
     return rank_of(view_, {peer.address.node, incarnation}) || (candidate && hello->fresh);
   });
 }
@@ -52,7 +53,7 @@ void Links::prefer_pending(Peer& peer) {
       [&](const PendingConnection& pending) { return silent ? pending.spoke() : outranks(peer, pending); });
   if (!any) return;
   if (!silent) return on_lost(peer, "its node has connected anew");
-  PendingConnection present{peer.id, peer.mappable, peer.words};
+  PendingConnection present{peer.id, peer.mappable == true, peer.words};
   adopt_pending(peer);
   static_cast<void>(peer.pending.add(std::move(present)));  // there is room for it: one was adopted
 }

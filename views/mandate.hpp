@@ -60,6 +60,19 @@ class Mandate {
 
   Mandate(std::size_t members, const Terms& terms) : members_(members), all_(RankSet::first(members)), terms_(terms) {}
 
+  /// The host of that member is this one, or another, as far as connections tell. The latest word counts.
+  void place(Rank rank, bool here) {
+    RankSet& is = here ? here_ : elsewhere_;
+    RankSet& is_not = here ? elsewhere_ : here_;
+    is.add(rank);
+    is_not = is_not.without(RankSet::of(rank));
+  }
+  [[nodiscard]] bool is_of_one_host() const noexcept { return here_ == all_; }
+  /// False: none is known to be elsewhere; the places of some may not be known.
+  [[nodiscard]] bool is_of_several_hosts() const noexcept { return !elsewhere_.empty(); }
+  /// Neighbors alone do not wait: one that cannot go on ends, for the others may know how, by the testimony of the dead, and
+  /// wait for what it does.
+  [[nodiscard]] OnLoss on_loss() const noexcept { return is_of_one_host() ? OnLoss::end : terms_.on_loss; }
   /// All members of the view.
   [[nodiscard]] const RankSet& everybody() const noexcept { return all_; }
   [[nodiscard]] const Terms& terms() const noexcept { return terms_; }
@@ -105,6 +118,8 @@ class Mandate {
   std::uint64_t members_;
   RankSet all_;
   Terms terms_;
+  RankSet here_{};
+  RankSet elsewhere_{};
   std::optional<Revival> heard_;
   std::optional<Revival> taken_;
   std::uint64_t latest_ = 0;  // of all attempts that were heard of

@@ -29,11 +29,13 @@ std::vector<NodeId> behind(const Peers& peers, const View& view, const Versions&
   return behind;
 }
 
-// Neighbors alone do not wait: one that cannot go on ends, for the others may know how, by the testimony of the dead, and
-// wait for what it does. One that was dead before the view began is a neighbor, too.
-Mandate::Terms terms_in(Mandate::Terms terms, const View& view, const Peers& peers) {
-  if (peers.are_neighbors_in(view)) terms.on_loss = Mandate::OnLoss::end;
-  return terms;
+// Nodes whose members are gone have the places of their last connections; a member that is met later gets its own then.
+void place_all(Epoch& present, const Peers& peers) {
+  const View& view = present.view();
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    const auto here = Rank(i) == present.self() ? true : peers.is_neighbor(view.members[i]);
+    if (here) present.change().mandate().place(Rank(i), *here);
+  }
 }
 
 void tell_named(Links& links, const View& view, const Revival& revival) {
@@ -146,6 +148,7 @@ Result<void> Member::revive(std::span<const NodeId> members, bool force) {
 
 // A member of the present view is here: if it is new, it hears of the view; and it is shown what it is to read or write.
 void Member::meet(const PeerConnection& member) {
+  epoch()->change().mandate().place(*rank_of(epoch()->view(), member.who), member.mappable);
   installation_.forget_earlier(member.id);
   const auto notice = [this] {
     return ViewNotice{epoch()->view(), epoch()->loaded(), state_lost_, epoch()->change().newcomers()};
@@ -199,10 +202,10 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
   const std::vector<NodeId> joined = first ? std::vector{self()} : news.joined;
   state_lost_ = begun.state_lost;
   if (!beginning_.record.install(begun.view)) return stop(*beginning_.record.failure());
-  const Mandate::Terms terms = terms_in(options_.terms, begun.view, links_.peers());
-  if (auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded), terms, begun.newcomers); !made)
-    return stop(std::move(made).error());
+  auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded), options_.terms, begun.newcomers);
+  if (!made) return stop(std::move(made).error());
   Epoch& present = *epoch();
+  place_all(present, links_.peers());
   const View& view = present.view();
   deliveries_.begin_view(view, present.loaded(), joined);
   transfers_.begin_view(view, present.loaded(), deliveries_);

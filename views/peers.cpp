@@ -86,11 +86,9 @@ std::optional<PeerConnection> Peers::connection_of(NodeId node) const {
   return peer != nullptr && peer->state == Peer::State::agreed ? std::optional(peer->connection()) : std::nullopt;
 }
 
-bool Peers::are_neighbors_in(const View& view) const {
-  return std::ranges::all_of(view.members, [this](NodeId node) {
-    const Peer* const peer = find(node);
-    return node == self_ || (peer != nullptr && peer->mappable);
-  });
+std::optional<bool> Peers::is_neighbor(NodeId node) const {
+  const Peer* const peer = find(node);
+  return peer == nullptr ? std::nullopt : peer->mappable;
 }
 
 std::optional<std::uint32_t> Peers::spoken_by_all(std::span<const NodeId> nodes, const Versions& own) const {

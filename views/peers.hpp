@@ -41,7 +41,7 @@ struct Peer {
   State state = State::away;
   Standing standing = Standing::member;
   fabric::PeerId id;
-  bool mappable = false;  ///< by its connection, or by its last one
+  std::optional<bool> mappable{};  ///< by its connection, or by its last one; nothing: there was none
   ConnectionWords words{};
   std::uint64_t incarnation = 0;  ///< 0: not known
   Versions versions{};            ///< by its hello
@@ -53,7 +53,7 @@ struct Peer {
   Apart apart{};               ///< in that state
 
   [[nodiscard]] Join who() const { return {address.node, incarnation}; }
-  [[nodiscard]] PeerConnection connection() const { return {who(), id, mappable}; }
+  [[nodiscard]] PeerConnection connection() const { return {who(), id, mappable == true}; }
   /// Not the end of a process that looks for a group: a visitor could end all of one that is being founded. The connection
   /// stays, by which each learns that the other has gone, or is in a group.
   void set_apart(std::uint64_t fresh_as, std::string reason) {
@@ -102,8 +102,8 @@ class Peers {
   [[nodiscard]] std::vector<Apart> apart() const;
   /// With a process whose hello agrees.
   [[nodiscard]] std::optional<PeerConnection> connection_of(NodeId node) const;
-  /// All members of that view are of this process's host, those that are gone by their last connections.
-  [[nodiscard]] bool are_neighbors_in(const View& view) const;
+  /// That node is of this process's host, by its connection or, if it is gone, by its last one. Nothing: there was none.
+  [[nodiscard]] std::optional<bool> is_neighbor(NodeId node) const;
   /// The highest version that all those nodes speak, this one with `own` among them. Nothing: not all of them are here.
   [[nodiscard]] std::optional<std::uint32_t> spoken_by_all(std::span<const NodeId> nodes, const Versions& own) const;
   /// Those of these nodes that are not here.

@@ -76,6 +76,9 @@ ViewChange::Standing ViewChange::standing() const {
   if (!suspected_.empty() && leader() == self_ && newcomers_.contains(self_) && !everybody_ready()) return Standing::lost;
   if (mandate_.suffices(suspected_)) return Standing::majority;
   if (!reads_in_place(table_, suspected_)) return Standing::lost;
+  const bool begins = newcomers_.contains(self_) && !everybody_ready();
+  // Between hosts nobody goes on by testimony: whom it would follow may wait for a revival.
+  if (begins && mandate_.is_of_several_hosts()) return Standing::lost;
   switch (testimonies_.outlook(suspected_)) {
     case Testimonies::Outlook::complete: {
       std::uint64_t latest = leader().value() + 1;  // it is to come
@@ -88,7 +91,7 @@ ViewChange::Standing ViewChange::standing() const {
     case Testimonies::Outlook::none: break;
   }
   // Two newcomers may never have met: whoever took them in knows of the end of one, and the other leads nothing.
-  return newcomers_.contains(self_) && !everybody_ready() ? Standing::awaited : Standing::lost;
+  return begins ? Standing::awaited : Standing::lost;
 }
 
 // Each of those that are named gives up the rest, by suspecting it. A member that has parted from one of them cannot go on
@@ -340,7 +343,7 @@ bool ViewChange::accept(std::uint64_t ballot, const Decree& decree) {
 // A newcomer before all have read each other has nothing of the group: it begins anew.
 bool waits_for_revival(ViewChange& change, Rank self) {
   if (change.newcomers().contains(self) && !change.everybody_ready()) return false;
-  return change.mandate().terms().on_loss == Mandate::OnLoss::wait;
+  return change.mandate().on_loss() == Mandate::OnLoss::wait;
 }
 
 bool reads_in_place(const sst::Table& table, const RankSet& suspected) {

@@ -195,19 +195,20 @@ TEST_CASE("a process that is in no view speaks for no roster") {
   CHECK((desk.hear(), desk.links.peers().apart().size() == 1));
 }
 
-TEST_CASE("a view is one of neighbors alone by the connections that were, too, and not by those that never were") {
+TEST_CASE("a node is a neighbor by a connection that was, too, and of one that never had one nobody knows") {
   Desk desk;
+  const Peers& peers = desk.links.peers();
   desk.fabric.connected(11, 1, true);
-  desk.fabric.connected(12, 2, true);
   desk.hear();
-  CHECK(desk.links.peers().are_neighbors_in(desk.view));
+  CHECK(peers.is_neighbor(NodeId(1)) == true);
+  CHECK(peers.is_neighbor(NodeId(2)) == std::nullopt);
+  CHECK(peers.is_neighbor(NodeId(9)) == std::nullopt);
   desk.fabric.loses(11, true);
   desk.hear();
-  CHECK(desk.links.peers().are_neighbors_in(desk.view));
-  CHECK_FALSE(desk.links.peers().are_neighbors_in(view_of(6, {{NodeId(0), 100}, {NodeId(1), 101}, {NodeId(3), 103}})));
+  CHECK(peers.is_neighbor(NodeId(1)) == true);
   desk.fabric.connected(21, 1, false);
   desk.hear();
-  CHECK_FALSE(desk.links.peers().are_neighbors_in(desk.view));
+  CHECK(peers.is_neighbor(NodeId(1)) == false);
 }
 
 }  // namespace spindrift::views

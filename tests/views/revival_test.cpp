@@ -30,6 +30,19 @@ TEST_CASE("who waits leads nothing without a majority, and says whom it suspects
   CHECK(member.told() == 0b11100);
 }
 
+TEST_CASE("nobody waits for a revival where all are known to be of one host, the last of them by the latest word") {
+  OneOfFive member(0, {}, waits);
+  Mandate& mandate = member.change.mandate();
+  for (std::uint32_t i = 0; i < 5; ++i) mandate.place(Rank(i), i != 4);
+  CHECK(mandate.is_of_several_hosts());
+  CHECK(mandate.on_loss() == Mandate::OnLoss::wait);
+  mandate.place(Rank(4), true);
+  CHECK_FALSE(mandate.is_of_several_hosts());
+  for (const std::uint32_t lost : {2U, 3U, 4U}) member.change.suspect(Rank(lost), "it is cut off");
+  member.step();
+  CHECK(member.change.state() == ViewChange::State::stuck);
+}
+
 TEST_CASE("a view that is revived ends when all that were named have accepted that, under a ballot of its own") {
   Stranded member(0);
   member.accuses(1, 0b11100);

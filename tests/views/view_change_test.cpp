@@ -33,6 +33,16 @@ TEST_CASE("a newcomer that lost sight of most waits for whoever was there before
   }
 }
 
+TEST_CASE("a newcomer waits for nobody who was there before where it knows a member of another host") {
+  for (const bool here : {true, false}) {
+    OneOfFive member(4, RankSet(0b11000, 0), {Mandate::Rule::majority, Mandate::OnLoss::wait});
+    member.change.mandate().place(Rank(1), here);
+    for (const std::uint32_t gone : {1U, 2U, 3U}) member.change.suspect(Rank(gone), "the process died");
+    member.step_wedged();
+    CHECK(member.change.state() == (here ? ViewChange::State::wedged : ViewChange::State::stuck));
+  }
+}
+
 TEST_CASE("an own finding is told at once, an answer to an accusation when a majority is seen to stay") {
   OneOfFive leader(0);
   leader.change.suspect(Rank(4), "it died");
