@@ -83,9 +83,10 @@ struct PromiseRequest {
   std::vector<std::uint64_t> basis{};  ///< likewise: digests of what they have said that they remember; empty: of nothing
   Roster roster{};                     ///< of the first view; empty: the founder's file says it
   std::vector<RecordedLog> logs{};     ///< of the first view
-  /// Some of them remember a view: these found by that, whoever the configured founders are.
+  /// One of them remembers a view, or somebody beside them does, as its id tells: these found by that, whoever the
+  /// configured founders are.
   [[nodiscard]] bool by_memory() const noexcept {
-    return std::ranges::any_of(basis, [](std::uint64_t each) { return each != 0; });
+    return view != ViewId(0) || std::ranges::any_of(basis, [](std::uint64_t each) { return each != 0; });
   }
   friend bool operator==(const PromiseRequest&, const PromiseRequest&) = default;
 };

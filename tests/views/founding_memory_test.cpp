@@ -58,6 +58,19 @@ TEST_CASE("a majority of the last view founds under a greater id and its roster,
   CHECK(nodes.founded_by(5)->roster.nodes == last.roster.nodes);
 }
 
+TEST_CASE("newcomers that died before they were in the last view found by what one remembers that has left the group") {
+  Nodes nodes;
+  for (const std::uint32_t node : {3U, 4U}) nodes.remember(node, std::nullopt);
+  nodes.remember(5, recorded(7, {3, 4}));
+  for (const std::uint32_t node : {3U, 4U, 5U}) nodes.start(node);
+  nodes.run();
+  REQUIRE(nodes.founded_by(3));
+  CHECK(nodes.founded_by(3)->id == ViewId(8));
+  CHECK(nodes.founded_by(3)->members == ids({3, 4}));
+  REQUIRE(nodes.requests.size() == 1);
+  CHECK(nodes.requests[0].basis == std::vector<std::uint64_t>{0, 0});
+}
+
 TEST_CASE("removed founders that have their old records found nothing, however many they are") {
   Nodes nodes;
   const RecordedView others = recorded(9, {3, 4, 5});
