@@ -15,7 +15,8 @@ namespace spindrift::tools {
 
 /// The journal that a command looks at.
 struct LogTarget {
-  View layout;  ///< a view of all members
+  std::string config;  ///< the name of the file
+  View layout;         ///< a view of all members, by that
   group::JournalPlace place;
   NodeId node;
 

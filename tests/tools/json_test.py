@@ -31,7 +31,8 @@ KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status':
          'group why': 'group_why', 'group roster': 'group_roster', 'group add': 'group_roster', 'group remove': 'group_roster',
          'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'group subgroups': 'group_subgroups',
          'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups',
-         'group revive': 'group_revive', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log verify': 'log_verify', 'doctor': 'doctor',
+         'group revive': 'group_revive', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log replay': 'tail',
+         'log verify': 'log_verify', 'doctor': 'doctor',
          'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
@@ -407,6 +408,8 @@ class Kinds(unittest.TestCase):
             lines = [check(json.loads(line)) for line in run('log', 'dump', 'orders', *about).stdout.splitlines()]
             self.assertEqual([line['text'] for line in lines], ['one', None, 'three'])
             self.assertEqual(base64.b64decode(lines[1]['base64']), b'\xfftwo')
+            again = [check(json.loads(line), 'tail') for line in run('log', 'replay', 'orders', *about).stdout.splitlines()]
+            self.assertEqual([line['log_version'] for line in again], [0, 1, 2])
 
     def test_log_verify(self):
         with Group() as group:

@@ -3,19 +3,15 @@
 
 #include <atomic>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <thread>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include <spindrift/group/node_journal.hpp>
-
 #include "../skip.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
+#include "log_fixture.hpp"
 
 using namespace spindrift;
 using namespace spindrift::test;
@@ -23,91 +19,6 @@ using namespace spindrift::tools;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using nlohmann::json;
-
-namespace {
-
-constexpr SubgroupId orders(0);
-constexpr SubgroupId audit(2);
-constexpr std::uint64_t begin_ns = 1'700'000'000'123'456'789;  // 2023-11-14, 22:13:20
-
-/// A configuration, and the journals of its nodes.
-struct LogFixture {
-  Directory directory;
-  group::JournalPlace place{directory.path() + "/journals", "logged"};
-  std::string config = directory.file(
-      "logged.cfg",
-      "[SPINDRIFT]\ngroup_name = logged\nmembers = 0, 1, 2\nruntime_directory = " + directory.path() +
-          "/run\n[PERS]\nfile_path = " + place.above +
-          "\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\", \"storage\": \"logged\"}, {\"name\": \"plain\"}, "
-          "{\"name\": \"audit\", \"storage\": \"logged\"}]'\n");
-  std::uint64_t sequence = 0;
-
-  [[nodiscard]] std::unique_ptr<group::NodeJournal> open(std::uint32_t node, std::uint64_t segment_bytes = 1 << 20U) const {
-    const group::NodeJournal::Options options{{.segment_bytes = segment_bytes, .prepared_bytes = 0}, {}};
-    return value_or_throw(
-        group::NodeJournal::open(value_or_throw(group::FoundJournal::take(place, NodeId(node))), options, [] {}));
-  }
-  void append(group::NodeJournal& journal, std::string_view text, SubgroupId to = orders) {
-    const store::EntryHead head{store::EntryKind::message,          to, NodeId(2), ViewId(7), SequenceNumber(sequence),
-                                begin_ns + sequence * 1'000'000'000};
-    ++sequence;
-    journal.append(head, std::as_bytes(std::span(text)));
-    journal.flush();
-  }
-  /// Messages "0" and so on, each in a batch of its own.
-  void fill(std::uint32_t node, std::uint64_t count) {
-    const auto journal = open(node, 1 << 16U);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      append(*journal, std::to_string(i) + std::string(1000, '.'));
-      value_or_throw(journal->await_durable(journal->end(), {}));
-    }
-    value_or_throw(journal->close());
-  }
-  CommandResult log(std::vector<std::string> words, std::uint32_t node = 1) const {
-    words.insert(words.begin(), "log");
-    words.insert(words.end(), {"--config", config, "--id", std::to_string(node)});
-    return run(words);
-  }
-  [[nodiscard]] std::vector<std::string> segments(std::uint32_t node = 1) const {
-    std::vector<std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(place.of(NodeId(node))))
-      if (entry.path().extension() == ".segment") all.push_back(entry.path());
-    std::ranges::sort(all);
-    return all;
-  }
-};
-
-std::string content_of(const std::string& file) {
-  std::ifstream from(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(from), {}};
-}
-
-void put(const std::string& file, std::size_t at, std::string_view bytes) {
-  std::fstream to(file, std::ios::in | std::ios::out | std::ios::binary);
-  to.seekp(static_cast<std::streamoff>(at));
-  to << bytes;
-}
-
-/// Flips a byte of that text in the one of the files that has it; its path.
-std::string flip(const std::vector<std::string>& files, std::string_view text) {
-  for (const std::string& file : files) {
-    const std::size_t at = content_of(file).find(text);
-    if (at == std::string::npos) continue;
-    put(file, at, std::string(1, static_cast<char>(text.front() ^ 1)));
-    return file;
-  }
-  FAIL("no file has " << text);
-  return {};
-}
-
-std::vector<json> lines_of(const std::string& output) {
-  std::vector<json> lines;
-  std::istringstream all(output);
-  for (std::string line; std::getline(all, line);) lines.push_back(json::parse(line));
-  return lines;
-}
-
-}  // namespace
 
 TEST_CASE_METHOD(LogFixture, "logs are listed with their versions, times, bytes and links, by the names of the layout") {
   CHECK_THAT(log({"ls"}).errors, Contains("node 1 has no journal here"));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""send_and_tail_of_log_test.py SPINDRIFT: `send --wait durable` and `tail --from` in a logged subgroup, before and after its one
-other member was killed."""
+"""send_and_tail_of_log_test.py SPINDRIFT: `send --wait durable`, `tail --from` and `log replay` in a logged subgroup, before and
+after its one other member was killed."""
 import os
 import shutil
 import subprocess
@@ -58,6 +58,15 @@ def expect_end_is_told(scratch):
         sys.exit(f"the end of a log is told as {told}, and printed is {output}")
 
 
+def expect_replay(scratch, count):
+    """A replay is what a member is given of the log, and costs the group no member."""
+    for form in ([], ["--json"]):
+        given = run(scratch, "tail", "--subgroup", "orders", "--from", "first", "--count", str(count), *form)
+        again = run(scratch, "log", "replay", "orders", *form)
+        if again.returncode != 0 or again.stdout != given.stdout or again.stdout.count("\n") != count:
+            sys.exit(f"a replay differs from what tail printed: {given} {again}")
+
+
 def use(scratch):
     lines = "".join(f"{i}\n" for i in range(100))
     node = start(scratch)
@@ -81,6 +90,7 @@ def use(scratch):
             expect(sent, 0, [], "has them on its disk" if len(text) > 4 else "has it on its disk")
         expect(tail(scratch, "last:1", 1), 0, ["103"])
         expect(tail(scratch, "nowhere", 1), 2, [], "says no place in a log")
+        expect_replay(scratch, 104)
     finally:
         node.kill()
         node.wait()

@@ -1,0 +1,64 @@
+// The part of a subgroup's log that a command is asked for, and the messages in it that can be read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "commands.hpp"
+#include "journal_reading.hpp"
+#include "log_output.hpp"
+
+namespace spindrift::tools {
+
+/// The place of a message in a log: its version, or when it came.
+struct LogBound {
+  enum class Kind : std::uint8_t { version, time };
+  Kind kind = Kind::version;
+  std::uint64_t value = 0;  ///< a version, or nanoseconds since 1970
+
+  /// Whether a message is before it.
+  [[nodiscard]] bool is_behind(std::uint64_t version, std::uint64_t time) const noexcept {
+    return (kind == Kind::version ? version : time) < value;
+  }
+};
+/// "1200" or "2026-11-28T10:00:00Z". Errors: bad_argument, whose message says what is wrong.
+[[nodiscard]] Result<LogBound> parse_bound(const std::string& text);
+
+/// The words of a command line that say which part.
+struct LogPart {
+  std::string subgroup;
+  std::string from;  ///< a bound; empty: from the first message on
+  std::string to;    ///< likewise, and not in it; empty: up to the last one
+};
+/// NAME or --subgroup, --from and --to. `does` says what is done to the messages.
+void add_log_part_options(CLI::App& command, LogPart& part, const std::string& does);
+
+class LogMessages {
+ public:
+  /// Opens the journal. Throws bad_argument (there is no such log, or no such part of any), and as JournalReading.
+  LogMessages(const LogTarget& target, const LogPart& part);
+
+  /// Reads all of the journal. Throws bad_argument (the log has no such part), bad_input (it is lost), as JournalReading.
+  void find();
+  /// Behind `find`: those that can be read, in order, until the visitor wants no more. Once.
+  void visit(const store::EntryVisitor& visitor);
+  /// Behind `visit`. Throws bad_input if messages of this part, or entries of nobody knows which log, are lost.
+  void require_whole() const;
+
+ private:
+  void require_bounds() const;
+  void require_version() const;
+  void tell_of_late_beginning() const;
+
+  const LogTarget& target_;
+  const LogPart part_;
+  std::optional<LogBound> from_;
+  std::optional<LogBound> to_;
+  JournalReading reading_;
+  JournaledLog log_;
+  const store::JournalFindings* findings_ = nullptr;  // behind `find`
+  VersionRange versions_;  // asked for; behind `visit` those alone that times leave
+};
+
+}  // namespace spindrift::tools
