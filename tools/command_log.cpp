@@ -24,10 +24,12 @@ struct LogOptions : CommandOptions {
 };
 
 int run_ls(const LogOptions& options) {
-  const LogTarget target = log_target_of(options);
+  LogTarget target = log_target_of(options);
   JournalReading reading(target.place, target.node);
   const store::JournalFindings& findings = reading.examine(2);
-  print_logs(target, reading.logs(), options.json);
+  const JournaledLogs logs = reading.logs();
+  target.names = reading.names();
+  print_logs(target, logs, options.json);
   if (const store::Damage* const damage = findings.loss()) {
     value_or_throw(flush_output());
     throw Exception(Error(ErrorKind::bad_input, std::string(to_string(damage->kind)))
@@ -38,8 +40,7 @@ int run_ls(const LogOptions& options) {
 }
 
 int run_dump(const LogOptions& options) {
-  const LogTarget target = log_target_of(options);
-  LogMessages messages(target, options.part);
+  LogMessages messages(log_target_of(options), options.part);
   messages.find();
   int refused = 0;
   messages.visit([&](const store::Entry& message) {
@@ -56,9 +57,10 @@ int run_dump(const LogOptions& options) {
 }
 
 int run_verify(const LogOptions& options) {
-  const LogTarget target = log_target_of(options);
+  LogTarget target = log_target_of(options);
   JournalReading reading(target.place, target.node);
   const store::JournalFindings& findings = reading.examine(1);
+  target.names = reading.names();
   const bool lost = findings.loss() != nullptr;
   print_findings(target, findings, lost ? std::optional(reading.logs()) : std::nullopt, options.json);
   return number(lost ? exit_code_of(ErrorKind::bad_input) : ExitCode::success);

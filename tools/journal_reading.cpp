@@ -13,6 +13,7 @@
 
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/store/file_storage.hpp>
+#include <spindrift/views/view_record.hpp>
 
 namespace spindrift::tools {
 namespace {
@@ -149,11 +150,45 @@ JournaledLogs JournalReading::logs() {
   LogCollector logs(findings_.segments.empty() ? store::LogEnds() : findings_.segments.front().ends);
   const auto read = store::visit_entries(*storage_, findings_, findings_.first(), [&](const store::Entry& entry) {
     logs.take(entry);
+    note_record(entry);
     return true;
   });
   progress_->finish();
   if (!read) throw Exception(unreadable(read.error()));
   return logs.finish(findings_.ends);
+}
+
+LogNames JournalReading::names() {
+  if (record_.empty()) find_record();
+  LogNames names;
+  if (record_.empty()) return names;
+  views::ViewRecord record;
+  ByteReader reader(record_);
+  if (!views::get_record(reader, record) || !reader.complete())
+    throw Exception(unreadable(Error(ErrorKind::bad_input, "its record of views has an impossible content")));
+  const auto note = [&](const views::RecordedView& view) {
+    for (const views::RecordedLog& log : view.logs) names[log.subgroup] = log.name;
+  };
+  if (record.last) note(*record.last);
+  for (const views::RecordedView& view : record.accepted) note(view);
+  return names;
+}
+
+void JournalReading::note_record(const store::Entry& entry) {
+  if (entry.head.kind == store::EntryKind::view) record_.assign(entry.payload.begin(), entry.payload.end());
+}
+
+// The last one is in the newest segment that has any.
+void JournalReading::find_record() {
+  const std::span segments(findings_.segments);
+  for (std::size_t i = segments.size(); i-- > 0 && record_.empty();) {
+    const auto one = segments.subspan(i, 1);
+    const auto read = store::visit_entries(*storage_, one, segments[i].head.first, [&](const store::Entry& entry) {
+      note_record(entry);
+      return true;
+    });
+    if (!read) throw Exception(unreadable(read.error()));
+  }
 }
 
 void JournalReading::visit(const JournaledLog& log, VersionRange versions, const store::EntryVisitor& visitor) {

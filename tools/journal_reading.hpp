@@ -1,6 +1,7 @@
 // A node's journal as a command finds it, beside a process that writes it or without one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,6 +36,8 @@ struct JournaledLog {
   [[nodiscard]] bool empty() const noexcept { return first == end.version.value(); }
 };
 using JournaledLogs = std::map<SubgroupId, JournaledLog>;
+/// Digests of the names of subgroups, by place in the layout.
+using LogNames = std::map<SubgroupId, std::uint64_t>;
 
 class JournalReading {
  public:
@@ -48,17 +51,23 @@ class JournalReading {
   const store::JournalFindings& examine(std::uint64_t passes);
   /// Reads all of it, as far as it was found, once more.
   [[nodiscard]] JournaledLogs logs();
+  /// Behind `examine`: digests of the names of the subgroups that have a log, as the node's last record of views says.
+  /// Throws bad_input (there is one that nobody can read).
+  [[nodiscard]] LogNames names();
   /// The messages of these versions that can be read, in order, until the visitor wants no more.
   void visit(const JournaledLog& log, VersionRange versions, const store::EntryVisitor& visitor);
 
  private:
   [[nodiscard]] std::span<const store::FoundSegment> segments_from(const JournaledLog& log, std::uint64_t version) const;
+  void note_record(const store::Entry& entry);
+  void find_record();
   [[nodiscard]] Error unreadable(Error why) const;
 
   group::JournalPlace place_;
   NodeId node_;
   std::unique_ptr<WatchedStorage> storage_;
   store::JournalFindings findings_;
+  std::vector<std::byte> record_;  // the last of views that was found; empty: none
   std::optional<ReadProgress> progress_;
 };
 

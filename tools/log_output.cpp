@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/views/view_record.hpp>
 
 #include "escaped.hpp"
 #include "group_why.hpp"
@@ -178,7 +179,10 @@ std::string verdict(const store::JournalFindings& findings) {
 
 const SubgroupView* LogTarget::subgroup(SubgroupId id) const {
   const auto all = layout.of_layout();
-  return id.value() < all.size() ? &all[id.value()] : nullptr;
+  const auto recorded = names.find(id);
+  if (recorded == names.end()) return id.value() < all.size() ? &all[id.value()] : nullptr;
+  const auto at = std::ranges::find_if(all, [&](const auto& each) { return views::name_digest(each) == recorded->second; });
+  return at == all.end() ? nullptr : &*at;
 }
 
 std::string name_of(const LogTarget& target, SubgroupId id) {

@@ -19,8 +19,9 @@ struct LogTarget {
   View layout;         ///< a view of all members, by that
   group::JournalPlace place;
   NodeId node;
+  LogNames names{};  ///< as the node has recorded them; a layout may have others at their places
 
-  /// Null: the layout has none there.
+  /// The subgroup of the log there, by the recorded name, or if there is none by the layout. Null: the layout has none.
   [[nodiscard]] const SubgroupView* subgroup(SubgroupId id) const;
   [[nodiscard]] std::string directory() const { return place.of(node); }
 };
@@ -37,7 +38,7 @@ void print_findings(const LogTarget& target, const store::JournalFindings& findi
 
 /// Messages of that log that cannot be read.
 [[nodiscard]] std::string lost_text(const std::vector<VersionRange>& lost);
-/// "orders", or "place 3" where the layout has none.
+/// "orders", or "place 3" if the layout has no subgroup of its name.
 [[nodiscard]] std::string name_of(const LogTarget& target, SubgroupId id);
 
 }  // namespace spindrift::tools

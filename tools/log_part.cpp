@@ -12,6 +12,7 @@
 
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/line_writer.hpp>
+#include <spindrift/views/view_record.hpp>
 
 #include "moment.hpp"
 
@@ -32,8 +33,29 @@ std::optional<LogBound> bound_of(const std::string& text) {
   return value_or_throw(parse_bound(text));
 }
 
+/// The place of the log that is recorded of a subgroup of that name, whatever the layout says now.
+std::optional<SubgroupId> recorded_place(const LogNames& names, const std::string& name) {
+  SubgroupView named;
+  named.name = name;
+  const auto at = std::ranges::find(names, views::name_digest(named), &LogNames::value_type::second);
+  return at == names.end() ? std::nullopt : std::optional(at->first);
+}
+
+/// A log that lies where the layout has that subgroup is its own, unless another one's is recorded there.
+void require_own(const LogTarget& target, const std::string& name, SubgroupId id) {
+  if (!target.names.contains(id)) return;
+  const SubgroupView* const owner = target.subgroup(id);
+  const std::string whose = owner == nullptr ? "a subgroup that the layout does not have" : owner->name;
+  const std::string what = fmt::format("the log of node {} at its place of the layout, {} counted from 0, is that of {}",
+                                       target.node, id, whose);
+  refuse("--subgroup " + name, what,
+         "the layout has changed since the node ran: give the name that the subgroup had then" +
+             (owner == nullptr ? std::string() : ", --subgroup " + whose));
+}
+
 /// The subgroup whose log is meant.
 SubgroupId subgroup_of(const std::string& name, const LogTarget& target) {
+  if (const auto place = recorded_place(target.names, name)) return *place;
   const View& layout = target.layout;
   std::vector<std::string_view> logged;
   for (const SubgroupView& each : layout.of_layout()) {
@@ -49,7 +71,9 @@ SubgroupId subgroup_of(const std::string& name, const LogTarget& target) {
     refuse("--subgroup " + name, "the subgroup is not logged",
            "give it \"storage\": \"logged\" in the layout of all members" + (logged.empty() ? "" : "; or " + some));
   }
-  return SubgroupId(static_cast<std::uint32_t>(found - layout.subgroups.data()));
+  const SubgroupId id(static_cast<std::uint32_t>(found - layout.subgroups.data()));
+  require_own(target, name, id);
+  return id;
 }
 
 /// The version where the part begins, or ends, as far as the bound says one.
@@ -84,16 +108,20 @@ void add_log_part_options(CLI::App& command, LogPart& part, const std::string& d
   bound("--to", part.to, "End before the message of that version, or before those of that time; by default behind the last");
 }
 
-LogMessages::LogMessages(const LogTarget& target, const LogPart& part)
-    : target_(target), part_(part), from_(bound_of(part.from)), to_(bound_of(part.to)), reading_(target.place, target.node) {
-  log_.end.subgroup = subgroup_of(part.subgroup, target);
+LogMessages::LogMessages(LogTarget target, const LogPart& part)
+    : target_(std::move(target)),
+      part_(part),
+      from_(bound_of(part.from)),
+      to_(bound_of(part.to)),
+      reading_(target_.place, target_.node) {
   require_bounds();
 }
 
 void LogMessages::find() {
   findings_ = &reading_.examine(2);
-  const SubgroupId id = log_.end.subgroup;
   JournaledLogs logs = reading_.logs();
+  target_.names = reading_.names();
+  const SubgroupId id = subgroup_of(part_.subgroup, target_);
   log_ = logs[id];
   log_.end.subgroup = id;
   require_version();

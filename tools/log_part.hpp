@@ -36,10 +36,11 @@ void add_log_part_options(CLI::App& command, LogPart& part, const std::string& d
 
 class LogMessages {
  public:
-  /// Opens the journal. Throws bad_argument (there is no such log, or no such part of any), and as JournalReading.
-  LogMessages(const LogTarget& target, const LogPart& part);
+  /// Opens the journal. Throws bad_argument (no log has such a part), and as JournalReading.
+  LogMessages(LogTarget target, const LogPart& part);
 
-  /// Reads all of the journal. Throws bad_argument (the log has no such part), bad_input (it is lost), as JournalReading.
+  /// Reads all of the journal. Throws bad_argument (there is no such log, or it has no such part), bad_input (that is lost),
+  /// and as JournalReading.
   void find();
   /// Behind `find`: those that can be read, in order, until the visitor wants no more. Once.
   void visit(const store::EntryVisitor& visitor);
@@ -51,7 +52,7 @@ class LogMessages {
   void require_version() const;
   void tell_of_late_beginning() const;
 
-  const LogTarget& target_;
+  LogTarget target_;
   const LogPart part_;
   std::optional<LogBound> from_;
   std::optional<LogBound> to_;

@@ -109,8 +109,7 @@ class Replaying {
 };
 
 int run_replay(const LogReplayOptions& options) {
-  const LogTarget target = log_target_of(options);
-  LogMessages messages(target, options.part);
+  LogMessages messages(log_target_of(options), options.part);
   messages.find();
   Replaying replaying(options);
   messages.visit([&](const store::Entry& message) { return replaying.take(message); });
@@ -126,7 +125,7 @@ int run_replay(const LogReplayOptions& options) {
 void add_replay_command(CLI::App& log, Work& chosen) {
   auto options = std::make_shared<LogReplayOptions>();
   CLI::App* const command =
-      add_command(log, chosen, {"replay", "Print the messages of a log once more, as tail printed them"}, options, run_replay);
+      add_command(log, chosen, {"replay", "Print messages of a log once more, as tail printed them"}, options, run_replay);
   add_member_options(*command, *options);
   add_log_part_options(*command, options->part, "print");
   constexpr double slowest = 1e-6;

@@ -42,6 +42,47 @@ TEST_CASE_METHOD(LogFixture, "logs are listed with their versions, times, bytes 
   CHECK_THAT(listed.output, Contains(std::string(document["logs"][0]["link"])));
 }
 
+TEST_CASE_METHOD(LogFixture, "under a changed layout logs have the names that their node has recorded") {
+  const auto journal = open(1);
+  record(*journal, {"audit", "orders", "gone"});
+  append(*journal, "of audit", SubgroupId(0));
+  append(*journal, "of orders", SubgroupId(1));
+  append(*journal, "of gone", SubgroupId(2));
+  value_or_throw(journal->close());
+  CHECK_THAT(log({"ls"}).output, Contains("\naudit     [0, 1)    [7.0]") && Contains("\norders    [0, 1)    [7.1]") &&
+                                     Contains("\nplace 2   [0, 1)    [7.2]"));
+  const json listed = json::parse(log({"ls", "--json"}).output)["logs"];
+  CHECK(listed[0]["subgroup"] == "audit");
+  CHECK(listed[2]["subgroup"].is_null());
+  CHECK_THAT(log({"verify"}).output, Contains("log of audit: ends at version 1") && Contains("log of place 2: ends"));
+  CHECK_THAT(log({"dump", "orders"}).output, Contains(": of orders\n"));
+  CHECK_THAT(log({"replay", "audit"}).output, Contains(": of audit\n"));
+  CHECK_THAT(log({"dump", "gone"}).output, Contains(": of gone\n"));
+}
+
+TEST_CASE_METHOD(LogFixture, "a log at a subgroup's place that is recorded as another's is not shown for that subgroup's") {
+  const auto journal = open(1);
+  SECTION("of one that the layout has elsewhere") {
+    record(*journal, {"audit"});
+    append(*journal, "of audit", SubgroupId(0));
+    const CommandResult refused = log({"dump", "orders"});
+    CHECK(refused.code == number(ExitCode::usage));
+    CHECK(refused.output.empty());
+    CHECK_THAT(refused.errors, Contains("--subgroup orders: the log of node 1 at its place of the layout, 0 counted from 0, is "
+                                        "that of audit") &&
+                                   Contains("fix: the layout has changed since the node ran") &&
+                                   Contains("--subgroup audit"));
+  }
+  SECTION("of one that the layout lacks") {
+    record(*journal, {"gone"});
+    append(*journal, "of gone", SubgroupId(0));
+    const CommandResult refused = log({"replay", "orders"});
+    CHECK(refused.code == number(ExitCode::usage));
+    CHECK_THAT(refused.errors, Contains("is that of a subgroup that the layout does not have"));
+  }
+  value_or_throw(journal->close());
+}
+
 TEST_CASE_METHOD(LogFixture, "the messages of a log come out in order, as tail prints them, or as JSON without a loss") {
   const auto journal = open(1);
   append(*journal, "one");

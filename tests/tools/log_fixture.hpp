@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include <spindrift/group/node_journal.hpp>
+#include <spindrift/views/view_record.hpp>
 
 #include "command.hpp"
 
@@ -48,6 +49,20 @@ struct LogFixture {
     ++sequence;
     journal.append(head, std::as_bytes(std::span(text)));
     journal.flush();
+  }
+  /// The node was in a view in which the subgroups of these names had logs, from place 0 on.
+  static void record(group::NodeJournal& journal, const std::vector<std::string>& names) {
+    views::ViewRecord record{.since = 1, .last = std::nullopt, .accepted = {}};
+    record.last = views::RecordedView{.id = ViewId(7), .members = {{NodeId(1), 1}}, .roster = {}};
+    for (std::uint32_t place = 0; place < names.size(); ++place) {
+      SubgroupView subgroup;
+      subgroup.name = names[place];
+      record.last->logs.push_back({SubgroupId(place), views::name_digest(subgroup), {{NodeId(1), 1}}});
+    }
+    ByteWriter bytes;
+    put_record(bytes, record);
+    value_or_throw(journal.commit(
+        {store::EntryKind::view, store::no_subgroup, NodeId(1), ViewId(7), SequenceNumber(0), begin_ns}, bytes.take()));
   }
   /// Messages "0" and so on, each in a batch of its own.
   void fill(std::uint32_t node, std::uint64_t count) {
