@@ -309,7 +309,11 @@ std::string Founding::kept_by_memory(std::span<const Met> met) const {
   if (!memories_ || sees_a_group(met)) return {};
   const std::vector<Join> fresh = joins_of(met);
   const Recalled recalled = memories_->recalled(fresh);
-  if (recalled.state == Recalled::State::waits) return words_of(recalled, self_.node, memories_->own());
+  if (recalled.state == Recalled::State::waits) {
+    const bool logged = !recalled.logs.empty() && !recalled.awaited.empty();
+    const auto layout = logged ? layout_(recalled.awaited.back().nodes, nullptr) : std::vector<SubgroupView>();
+    return words_of(recalled, self_.node, memories_->own(), layout);
+  }
   if (living_.empty()) return {};
   return "on this host node" + std::string(living_.size() == 1 ? " " : "s ") + listed(living_) +
          (living_.size() == 1 ? " runs" : " run") + " without a connection with this one, and may go on from the last view";

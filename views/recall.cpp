@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <spindrift/core/ids_text.hpp>
-
 namespace spindrift::views {
 namespace {
 
@@ -194,27 +192,6 @@ class Lineage {
   bool contested_ = false;
 };
 
-std::string verb(std::size_t count, const char* one, const char* more) { return count == 1 ? one : more; }
-
-std::string words_of(const LastView& view) {
-  std::vector<NodeId> rest;
-  for (const NodeId node : view.nodes) {
-    const bool there = std::ranges::find(view.here, node) != view.here.end() ||
-                       std::ranges::find(view.forgetful, node) != view.forgetful.end();
-    if (!there) rest.push_back(node);
-  }
-  std::string text = "had node" + verb(view.nodes.size(), " ", "s ") + listed(view.nodes);
-  text += view.here.empty() ? ", of which none is here"
-                            : ", of which " + listed(view.here) + verb(view.here.size(), " is here", " are here");
-  if (!view.forgetful.empty()) {
-    text += ", and " + listed(view.forgetful) + verb(view.forgetful.size(), " has", " have") +
-            " lost the record of it";
-  }
-  const std::size_t needed = view.nodes.size() / 2 + 1 - view.here.size();
-  if (rest.size() < needed) return text;
-  return text + (rest.size() == needed ? ": start " : ": start " + std::to_string(needed) + " of ") + listed(rest);
-}
-
 }  // namespace
 
 Recalled recall(std::span<const Remembering> here) { return Lineage(here).conclude(); }
@@ -236,32 +213,6 @@ std::uint64_t digest_of(const Remembered& said) {
   for (const KnownLog& each : said.logs) writer.put(each.subgroup, each.end.version, each.end.link.words);
   const std::vector<std::byte> bytes = writer.take();
   return spindrift::digest_of(std::span<const std::byte>(bytes)).words[0] | 1;
-}
-
-std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& own) {
-  std::string text;
-  const bool was_member = own.standing == ViewRecord::Standing::member;
-  if (!was_member) {
-    text = "the group went on without node " + std::to_string(self.value()) +
-           (own.standing == ViewRecord::Standing::left ? ", which had left it" : ", which it had removed");
-    const bool admitted = !own.last || own.last->roster.nodes.empty() || own.last->roster.admits(self);
-    if (!admitted) text += "; it is not in the group's roster any more (spindrift group add lets it in again)";
-  }
-  for (const LastView& view : recalled.awaited) {
-    text += (text.empty() ? "" : "; ") + std::string("the last view of the group ") + words_of(view);
-  }
-  for (const RecordedLog& log : recalled.without) {
-    text += (text.empty() ? "" : "; ") + std::string("the log of subgroup ") + std::to_string(log.subgroup.value()) +
-            " of the layout is with node" + (log.holders.size() == 1 ? " " : "s ") + listed(nodes_of(log.holders)) +
-            (log.holders.size() == 1 ? ", which is not here: start it" : ", of which none is here: start one of these");
-  }
-  for (const ForkedLog& log : recalled.forked) {
-    text += (text.empty() ? "" : "; ") + std::string("the logs of subgroup ") + std::to_string(log.subgroup.value()) +
-            " of the layout at nodes " + listed(log.nodes) + " are not the same, of " + std::to_string(log.version) +
-            " messages each: somebody changed one (spindrift log dump shows them); have nodes with a wrong one forget "
-            "theirs: spindrift group forget";
-  }
-  return text;
 }
 
 }  // namespace spindrift::views

@@ -57,7 +57,9 @@ struct Recalled {
 /// Differs where what is said does; 0: of no view.
 [[nodiscard]] std::uint64_t digest_of(const Remembered& said);
 
-/// For people: "the last view of the group had nodes 0, 1, 2, of which 1 is here: start one of 0, 2". `self` has `own`.
-[[nodiscard]] std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& own);
+/// For people: "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of 0, 2 has to come (…)", and what would
+/// be lost of each log without those that are missing. `self` has `own`. `layout` has the names of subgroups.
+[[nodiscard]] std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& own,
+                                   std::span<const SubgroupView> layout = {});
 
 }  // namespace spindrift::views

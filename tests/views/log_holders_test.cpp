@@ -113,6 +113,28 @@ TEST_CASE("founders wait for a holder that was in the view and may come, not for
   CHECK(recall(std::vector{without_disk, other, looks(process(2, 22), 22, {}, 0)}).state == Recalled::State::enough);
 }
 
+TEST_CASE("a minority is told who is missing, and what of each log would be lost without these") {
+  const View before = view_of(8, {process(0, 10), process(1, 11), process(2, 12)}, {holder(0, 10), holder(1, 11)});
+  const RecordedView last = recorded(before);
+  const auto words = [&](const Remembering& who) {
+    return words_of(recall(std::vector{who}), who.who.node, who.said.own, before.subgroups);
+  };
+  const std::string one = "has to come (start it unless it runs); ";
+  CHECK(words(looks(process(1, 21), 11, last, 3)) ==
+        "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of 0, 2 " + one +
+            "node 1 has of the log of subgroup orders all that was reported durable, 3 messages; what node 0 may have "
+            "behind that is lost without it");
+  CHECK(words(looks(process(2, 22), 12, last, 2)) ==
+        "the last view of the group had nodes 0, 1, 2, of which 2 is here: 1 of 0, 1 " + one +
+            "nobody here has all that was reported durable of the log of subgroup orders: it is lost without nodes 0, 1, "
+            "but for the first 2 messages at most");
+  CHECK(words(looks(process(2, 22), 12, last, 0)).ends_with("of the log of subgroup orders: it is lost without nodes 0, 1"));
+  // By no layout a subgroup has its place alone.
+  const Remembering holds = looks(process(1, 21), 11, last, 3);
+  CHECK(words_of(recall(std::vector{holds}), NodeId(1), holds.said.own).find("subgroup 0 of the layout all that") !=
+        std::string::npos);
+}
+
 TEST_CASE("founders whose logs are as long and not the same wait, and say whose") {
   const RecordedView last = recorded(view_of(7, {process(0, 10), process(1, 11)}, {holder(0, 10), holder(1, 11)}));
   const Remembering one = looks(process(0, 20), 10, last, 5);
