@@ -236,8 +236,8 @@ class Group {
   explicit Group(GroupOptions options = {});
   /// The same, for experiments alone (group/probe.hpp, which is not installed).
   Group(const Config& config, GroupOptions options, const group::Probe& probe);
-  /// Leaves first, if `leave` was not called, and waits as that does. Never throws; what went wrong is logged. A handler of
-  /// the group must not destroy it: that ends the process. In a child that was forked it does nothing.
+  /// Leaves first, if `leave` was not called, and waits as that does. Never throws, but logs. Handlers run until it returns:
+  /// what they use must outlive this Group. One that destroys it ends the process. In a forked child it does nothing.
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;

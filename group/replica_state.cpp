@@ -40,8 +40,8 @@ void ReplicaState::end(const Error& why) {
 void ReplicaState::await_loaded(std::optional<Duration> limit) const {
   if (is_loaded()) return;
   if (stage() == Stage::loading && handlers_->is_one()) {
-    throw Exception(Error(ErrorKind::would_block, "the state of this replicated object is still on its way here, and a "
-                                                  "handler cannot wait for it")
+    throw Exception(Error(ErrorKind::would_block, "the state of the replicated object of subgroup " + subgroup_ +
+                                                  " is still on its way here, and a handler cannot wait for it")
                         .fix("call loaded() on a thread of the application first"));
   }
   std::unique_lock lock(mutex_);
@@ -50,8 +50,9 @@ void ReplicaState::await_loaded(std::optional<Duration> limit) const {
     changed_.wait(lock, over);
   } else if (!changed_.wait_for(lock, *limit, over)) {
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(*limit).count();
-    throw Exception(Error(ErrorKind::timed_out, "the state of the replicated object did not come within " +
-                                                    std::to_string(milliseconds) + " ms"));
+    throw Exception(Error(ErrorKind::timed_out, "the state of the replicated object of subgroup " + subgroup_ +
+                                                    " did not come within " + std::to_string(milliseconds) + " ms")
+                        .fix("wait longer, or see what it waits for: spindrift group why"));
   }
   if (!is_loaded()) throw Exception(*ended_);
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <spindrift/core/clock.hpp>
@@ -24,7 +25,9 @@ class ReplicaState {
     given_up,  ///< the state cannot be taken here; for good
   };
 
-  explicit ReplicaState(std::shared_ptr<const group::HandlerThreads> handlers) : handlers_(std::move(handlers)) {}
+  /// `subgroup`: its name.
+  ReplicaState(std::shared_ptr<const group::HandlerThreads> handlers, std::string subgroup)
+      : handlers_(std::move(handlers)), subgroup_(std::move(subgroup)) {}
 
   /// Any thread.
   [[nodiscard]] Stage stage() const noexcept { return stage_.load(std::memory_order_acquire); }
@@ -48,6 +51,7 @@ class ReplicaState {
 
  private:
   const std::shared_ptr<const group::HandlerThreads> handlers_;
+  const std::string subgroup_;
   std::atomic<Stage> stage_{Stage::here};
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -55,6 +55,12 @@ Error log_of_other_methods(const Delivery& first, const ReplicaChannel& channel)
       .fix("name the list of the program that wrote it in FormerMethods, and run that at all members; or run that program");
 }
 
+/// A message that is no call of any list that is known here; says the whole reason.
+class UnknownCall : public replicated::BadBytes {
+ public:
+  using BadBytes::BadBytes;
+};
+
 }  // namespace
 
 ReplicaChannel::~ReplicaChannel() = default;
@@ -63,7 +69,7 @@ ReplicaBase::ReplicaBase(ReplicaChannel& channel, replicated::MethodLists lists)
     : channel_(channel),
       lists_(std::move(lists)),
       handlers_(channel.handler_threads()),
-      state_(channel.handler_threads()) {}
+      state_(channel.handler_threads(), channel.subgroup()) {}
 
 ReplicaBase::~ReplicaBase() {
   on_end(Error(ErrorKind::group_closed, "the group of this replicated object has ended"));
@@ -173,6 +179,8 @@ void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
     const replicated::ReplicaProgress::Message message(progress_, delivery.version);
     try {
       deliver(delivery);
+    } catch (const UnknownCall& call) {
+      channel_.accuse(delivery.sender, call.what());
     } catch (const replicated::BadBytes& bad) {
       channel_.accuse(delivery.sender, std::string("a replicated call that nobody can have made: ") + bad.what());
     }
@@ -182,12 +190,19 @@ void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
 // A member that still runs a former program calls what this one has, too, and runs its own calls: they are in the log, where
 // they come again. It cannot run those of this program, though, and says so of whoever makes them.
 void ReplicaBase::deliver(const Delivery& delivery) {
+  const auto front = field_at_front<Request>(delivery.payload);
+  if (!front || !front->is_ordered()) {
+    throw UnknownCall("it sent a message that is no replicated call in subgroup " + channel_.subgroup() +
+                      ", whose messages are those of a replicated object");
+  }
   auto request = take_head<Request>(delivery.payload);
   const auto method = lists_.place(request.digest, request.method);
-  if (!method) throw replicated::BadBytes("its list of Methods is not known here: the two run different programs");
+  if (!method) {
+    throw UnknownCall("it runs another version of the program: it made a replicated call in subgroup " +
+                      channel_.subgroup() + " of a list of Methods that is not known here");
+  }
   request.method = *method;
   if (request.method >= lists_.count) throw replicated::BadBytes("it is of a method that is not in the list");
-  if (!request.is_ordered()) throw replicated::BadBytes("it asks for nothing known");
 
   const auto arguments = delivery.payload.subspan(sizeof request);
   if (request.ask == Ask::one) {

@@ -73,16 +73,22 @@ void leave_word(const Config& config) {
       path, {"interrupted", "a signal came before it was in a view", group::wall_clock_ms()}));
 }
 
-/// A member that is removed has the others' word alone, which may say no more than that they did it. The fix behind it says
-/// where their reason is.
+/// Whether the others gave this member a reason, and another one than its silence.
+bool tells_why(const Error& error) {
+  const bool told = error.message().find("it removed this node: ") != std::string::npos;
+  return told && error.message().find("it gave no sign of life") == std::string::npos;
+}
+
+/// A member that is removed has the others' word alone, which may say no more than that they did it, or heard nothing. The
+/// fix behind it says where their reason is.
 Error with_usual_cause(const Error& error, Duration suspect_after) {
-  if (error.kind() != ErrorKind::removed || error.cause() != nullptr) return error;
+  if (error.kind() != ErrorKind::removed || error.cause() != nullptr || tells_why(error)) return error;
   const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(suspect_after).count();
   Error all = error;
   return std::move(all).because(
       Error(ErrorKind::removed,
             fmt::format("to them it was silent for suspect_after_ms ({} ms), as one is that is stopped or starved, or it "
-                        "was cut off, or broke the protocol",
+                        "was cut off, broke the protocol, or ran another program",
                         silence))
           .fix("see the others' reason where one of them runs (spindrift group why), and start this node again: it joins as "
                "a new incarnation"));

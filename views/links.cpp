@@ -352,7 +352,8 @@ void Links::turn_away(Peer& peer, const Message& refusal, std::string reason, En
 }
 
 void Links::accuse(Peer& peer, std::string reason) {
-  log::warn(log::Room::views, "broken protocol", {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
+  log::warn(log::Room::views, "a peer breaks the protocol, or runs another program",
+            {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
   if (const auto rank = rank_of(view_, peer.who())) return consequences_.push_back(LinkSuspects{*rank, std::move(reason)});
   if (state_ == State::looking) {
     consequences_.push_back(LinkOver{peer.connection()});

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""config_store_test.py PROGRAM DIRECTORY: the configuration store example, in processes of its own, with the file of DIRECTORY. All
+"""config_store_test.py PROGRAM DIRECTORY SPINDRIFT: the configuration store example, in processes of its own, with the file of DIRECTORY. All
 three are killed at once in the middle of puts, two come back, in each round two others: every version that was reported durable is
-there, and the third gets it. Prints how long the two took."""
+there, and the third gets it. Prints how long the two took. A member of the store's that is none of the program is told so."""
 import os
 import queue
 import re
@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 
-PROGRAM, DIRECTORY = os.path.abspath(sys.argv[1]), sys.argv[2]
+PROGRAM, DIRECTORY, COMMAND = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
 PATIENCE_S = 60
 NODES = [0, 1, 2]
 ANSWER = re.compile(r"get (\S+) = (\S+) \(version (\d+)\)")
@@ -27,8 +27,9 @@ class Store:
         self.node, self.begun = node, time.monotonic()
         self.errors = open(os.path.join(scratch, f"errors-{node}"), "a+")
         self.begun_at = self.errors.tell()
+        self.environment = dict(os.environ, SPINDRIFT_RUNTIME_DIRECTORY=os.path.join(scratch, "run"))
         self.process = subprocess.Popen([PROGRAM, "config_store.cfg", str(node)], cwd=scratch, text=True, bufsize=1,
-                                        env=dict(os.environ, SPINDRIFT_RUNTIME_DIRECTORY=os.path.join(scratch, "run")),
+                                        env=self.environment,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
         Store.all.append(self)
         self.lines = queue.SimpleQueue()
@@ -150,13 +151,23 @@ def put_until_killed(stores, truth, round_number):
 def come_back(scratch, nodes, truth):
     """Two of the three, the second one while the first one waits for it; how long the second one took."""
     first = Store(scratch, nodes[0])
-    first.await_error("start 1 of")
+    first.await_error("has to come")
     second = Store(scratch, nodes[1])
     stores = [first, second]
     back = max(store.expect(f"node {store.node} is there: ")[0] for store in stores)
     for store in stores:
         truth.check(store)
     return stores, back - second.begun
+
+
+def send_plainly(scratch, store):
+    """A plain send in the object's subgroup ends its member, which is told why, and nothing that is not so."""
+    kill([store])
+    sent = subprocess.run([COMMAND, "send", "store", "--config", "config_store.cfg", "--id", str(store.node)], cwd=scratch,
+                          env=store.environment, input="plain\n", capture_output=True, text=True, timeout=PATIENCE_S)
+    told = "it sent a message that is no replicated call in subgroup store" in sent.stderr and "silent" not in sent.stderr
+    if sent.returncode != 9 or not told:
+        sys.exit(f"a plain send ended with {sent}")
 
 
 def play(scratch):
@@ -173,6 +184,7 @@ def play(scratch):
         stores.append(Store(scratch, number))
         stores[-1].expect(f"node {number} is there: ")
         truth.check(stores[-1])
+    send_plainly(scratch, stores.pop())
     for store in stores:
         store.process.stdin.close()
     for store in stores:

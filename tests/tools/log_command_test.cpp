@@ -68,8 +68,8 @@ TEST_CASE_METHOD(LogFixture, "a log at a subgroup's place that is recorded as an
     const CommandResult refused = log({"dump", "orders"});
     CHECK(refused.code == number(ExitCode::usage));
     CHECK(refused.output.empty());
-    CHECK_THAT(refused.errors, Contains("--subgroup orders: the log of node 1 at its place of the layout, 0 counted from 0, is "
-                                        "that of audit") &&
+    CHECK_THAT(refused.errors, Contains("--subgroup orders: the log of node 1 at its place of the layout, 0 counted from 0, "
+                                        "is that of audit") &&
                                    Contains("fix: the layout has changed since the node ran") &&
                                    Contains("--subgroup audit"));
   }
