@@ -56,20 +56,20 @@ struct LogStory : Story {
   void append(std::uint32_t process, const std::vector<std::byte>& payload, std::uint64_t sequence, bool right = true) {
     NodeLog& log = logs[node_of(process)];
     LogEntry entry{NodeId(0), ViewId(0), SequenceNumber(sequence), payload};
-    entry.link = link_behind(right ? log.link_at(log.entries.size()) : Digest{{1, 2}}, entry);
-    log.entries.push_back(std::make_shared<const LogEntry>(entry));
-    books.on_append(process, 0, log.entries.size() - 1, entry);
+    entry.link = link_behind(right ? log.end().link : Digest{{1, 2}}, entry);
+    log.now.entries.push_back(std::make_shared<const LogEntry>(entry));
+    books.on_append(process, 0, log.now.entries.size() - 1, entry);
   }
   void append_everywhere(const std::vector<std::byte>& payload, std::uint64_t sequence) {
     for (std::uint32_t process = 0; process < 3; ++process) append(process, payload, sequence);
   }
   void write_everything() {
-    for (NodeLog& log : logs) log.durable = log.entries.size();
+    for (NodeLog& log : logs) log.durable = log.now.entries.size();
   }
   void read_everything() {
     for (std::uint32_t process = 0; process < 3; ++process) {
-      for (std::uint64_t version = 0; version < logs[process].entries.size(); ++version)
-        books.on_given(process, 0, version, logs[process].entries[version]->payload);
+      for (std::uint64_t version = 0; version < logs[process].now.entries.size(); ++version)
+        books.on_given(process, 0, version, logs[process].now.entries[version]->payload);
     }
   }
 
@@ -104,11 +104,11 @@ TEST_CASE("an entry that another log has otherwise is found, unless all had stop
   SECTION("there is a gap") {
     story.append(1, second, 1);
     story.append(1, third, 2);
-    story.logs[2].entries = story.logs[1].entries;
+    story.logs[2].now = story.logs[1].now;
     story.append(2, story.message(1), 3);
     CHECK(story.ended() == "nothing");
-    story.logs[0].entries = story.logs[2].entries;
-    story.logs[0].entries.push_back(story.logs[0].entries.back());
+    story.logs[0].now = story.logs[2].now;
+    story.logs[0].now.entries.push_back(story.logs[0].now.entries.back());
     story.append(0, story.message(1), 5);
     CHECK(story.ended() == "D1");
   }
@@ -134,9 +134,52 @@ TEST_CASE("a first view without what was reported durable is found (D2)") {
     story.write_everything();
     story.books.on_durable(0, 0, reported ? 2 : 1);
     story.stop_all({3, 4});
-    for (NodeLog& log : story.logs) log.entries.resize(1);
+    for (NodeLog& log : story.logs) log.now.entries.resize(1);
     story.found(1, {3, 4});
     CHECK(story.ended() == (reported ? "D2" : "nothing"));
+  }
+}
+
+TEST_CASE("a log without its first messages goes on as the one that has them") {
+  LogStory story;
+  for (std::uint64_t i = 0; i < 4; ++i) story.append_everywhere(story.message(0), i);
+  story.write_everything();
+  story.read_everything();
+  for (std::uint32_t process = 0; process < 3; ++process) story.books.on_durable(process, 0, 4);
+  story.logs[0].now.trim(3);
+  story.logs[1].now.trim(4);
+  bool changed = false;
+  SECTION("as it was") {}
+  SECTION("but for the link behind what it has trimmed") {
+    story.logs[0].now.begin.link.words[0] ^= 1;
+    changed = true;
+  }
+  story.stop_all({3, 4});
+  story.found(1, {3, 4});
+  CHECK(story.ended() == (changed ? "D2" : "nothing"));
+  if (changed) return;
+  story.append(3, story.message(0), 4);
+  story.append(4, story.message(1), 4);
+  CHECK(story.ended() == "D1");
+}
+
+TEST_CASE("an application that is given what its log has trimmed, or too little of the rest, is found (D7)") {
+  LogStory story;
+  for (std::uint64_t i = 0; i < 4; ++i) story.append_everywhere(story.message(0), i);
+  const LogEntries all = story.logs[0].entries();
+  story.logs[0].now.trim(2);
+  CHECK(story.books.given(0, 0) == 2);
+  SECTION("from there on") {
+    for (std::uint64_t version = 2; version < 4; ++version) story.books.on_given(0, 0, version, all[version]->payload);
+    CHECK(story.ended() == "nothing");
+  }
+  SECTION("one that it has trimmed") {
+    story.books.on_given(0, 0, 1, all[1]->payload);
+    CHECK(story.ended() == "D7");
+  }
+  SECTION("without the first that is there") {
+    story.books.on_given(0, 0, 3, all[3]->payload);
+    CHECK(story.ended() == "D7");
   }
 }
 
@@ -177,7 +220,7 @@ TEST_CASE("a version that is told to be durable before all members have it is fo
     story.books.on_durable(0, 0, 2);
   }
   SECTION("one has another log") {
-    story.logs[2].entries = {story.logs[2].entries[1], story.logs[2].entries[0]};
+    std::swap(story.logs[2].now.entries[0], story.logs[2].now.entries[1]);
     story.books.on_durable(0, 0, 2);
   }
   SECTION("nobody has it") { story.books.on_durable(0, 0, 3); }

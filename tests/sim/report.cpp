@@ -119,6 +119,8 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::log_went_on: return "newcomer got the rest of a log";
     case Probe::log_whole: return "newcomer without a log got all of it";
     case Probe::log_began_anew: return "log begun anew";
+    case Probe::log_began_later: return "log begun anew behind messages that its source had trimmed";
+    case Probe::log_trimmed: return "log trimmed";
     case Probe::log_cut: return "log lost what was not durable";
     case Probe::log_tail_dropped: return "delivered by some, and dropped when all had stopped";
     case Probe::log_away: return "log with nodes that are away";

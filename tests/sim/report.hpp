@@ -129,6 +129,8 @@ enum class Probe : std::uint32_t {
   log_went_on,
   log_whole,
   log_began_anew,
+  log_began_later,
+  log_trimmed,
   log_cut,
   log_tail_dropped,
   log_away,

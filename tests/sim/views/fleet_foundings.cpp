@@ -62,7 +62,7 @@ void Fleet::say_logs(const Process& process, const View& view) {
     const SubgroupView& subgroup = subgroup_at(view, s);
     const NodeLog& log = node_logs_.log(process.node_, s);
     std::string text = "  log of " + subgroup.name + ": " + std::to_string(log.durable) + " of " +
-                       std::to_string(log.entries.size()) + " durable, members";
+                       std::to_string(log.entries().size()) + " durable, members";
     for (const NodeId node : subgroup.members) text += " " + std::to_string(node.value());
     text += ", holders";
     for (const LogHolder& each : subgroup.log_holders) text += " " + std::to_string(each.node.value());

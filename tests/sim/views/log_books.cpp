@@ -13,11 +13,18 @@ MessageHead head_of(std::span<const std::byte> payload) {
   return head;
 }
 
-/// The version from which on the two are not the same, or one ends.
-std::uint64_t common(const LogEntries& a, const LogEntries& b) {
-  std::uint64_t version = 0;
-  while (version < a.size() && version < b.size() && (a[version] == b[version] || same_message(*a[version], *b[version])))
-    ++version;
+/// The version from which on a node's log is not the same as the one log, or one ends. What it has trimmed is the same if
+/// the link behind that is; of what the one log lacks, too, nobody can say anything.
+std::uint64_t common(const LogContent& own, const LogEntries& log) {
+  std::uint64_t version = own.begin.version;
+  if (version > log.size()) return 0;
+  if (version > 0 && log[version - 1] && log[version - 1]->link != own.begin.link) return 0;
+  const auto same = [&] {
+    const auto& a = own.entries[version];
+    const auto& b = log[version];
+    return a == b || !b || same_message(*a, *b);
+  };
+  while (version < own.entries.size() && version < log.size() && same()) ++version;
   return version;
 }
 
@@ -42,7 +49,7 @@ void LogBooks::on_append(std::uint32_t process, std::uint32_t subgroup, std::uin
     return violate("D1", process, subgroup,
                    "goes on at " + std::to_string(version) + " of " + std::to_string(book.log.size()));
   if (version == book.log.size()) extend(process, subgroup, entry);
-  if (report_.failed()) return;
+  if (report_.failed() || !book.log[version]) return;
   if (!same_message(*book.log[version], entry))
     return violate("D1", process, subgroup, "has another message at " + std::to_string(version) + " than others");
   if (book.log[version]->link != entry.link)
@@ -66,7 +73,8 @@ void LogBooks::extend(std::uint32_t process, std::uint32_t subgroup, const LogEn
                                          " others of it");
   }
   next = head.counter() + 1;
-  const Digest before = book.log.empty() ? Digest() : book.log.back()->link;
+  const bool behind_all = book.log.size() == book.begin.version;
+  const Digest before = behind_all ? book.begin.link : book.log.back()->link;
   LogEntry own = entry;
   own.link = link_behind(before, entry);
   book.log.push_back(std::make_shared<const LogEntry>(std::move(own)));
@@ -101,7 +109,7 @@ void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
     const std::vector<LogHolder>& holders = subgroup_at(view, subgroup).log_holders;
     // The process that a holder's node has now: an older one of that node may have had what its disk has lost since.
     if (std::ranges::find(holders, LogHolder{view.members[i], view.incarnations[i]}) == holders.end()) continue;
-    const std::uint64_t has = log_of_(view.members[i].value(), subgroup).entries.size();
+    const std::uint64_t has = log_of_(view.members[i].value(), subgroup).entries().size();
     if (has > most) book.have.clear();
     most = std::max(most, has);
     if (has == most) book.have.push_back(*history_.process_of(view.incarnations[i]));
@@ -124,50 +132,71 @@ void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
 // D2, D5: a first view goes on from a log that has whatever was reported.
 void LogBooks::begin(std::uint32_t process, std::uint32_t subgroup) {
   Book& book = books_[subgroup];
-  LogEntries now;
-  if (!book.have.empty()) now = log_of_(history_.node_of(book.have.front()), subgroup).entries;
+  LogContent now;
+  if (!book.have.empty()) now = log_of_(history_.node_of(book.have.front()), subgroup).now;
   const std::uint64_t same = common(now, book.log);
   if (same < book.reported) {
     return violate("D2", process, subgroup,
-                   "begins with " + std::to_string(now.size()) + " messages, the first " + std::to_string(same) +
+                   "begins with " + std::to_string(now.entries.size()) + " messages, the first " + std::to_string(same) +
                        " of them as before, though " + std::to_string(book.reported) + " had been reported durable");
   }
-  if (!now.empty()) report_.hit(Probe::all_stopped_with_logs);
+  if (!now.entries.empty()) report_.hit(Probe::all_stopped_with_logs);
   if (same < book.log.size()) report_.hit(Probe::log_tail_dropped);
-  book.log.clear();
+  // What lies before its beginning nobody else has otherwise, as far as anybody knows.
+  if (same < now.begin.version) {
+    book.log.assign(now.begin.version, nullptr);
+    book.begin = now.begin;
+  } else if (now.begin.version < book.begin.version) {
+    book.begin = now.begin;
+  }
+  const LogEntries former = std::exchange(book.log, {});
   book.next.clear();
   book.skipped.clear();
-  for (const auto& each : now) {
-    const MessageHead head = head_of(each->payload);
-    book.next[head.stream()] = head.counter() + 1;
-    LogEntry own = *each;
-    own.link = link_behind(book.log.empty() ? Digest() : book.log.back()->link, *each);
-    book.log.push_back(std::make_shared<const LogEntry>(std::move(own)));
+  for (std::uint64_t version = 0; version < now.entries.size(); ++version) {
+    const auto& entry = version < now.begin.version ? former[version] : now.entries[version];
+    Digest before = book.begin.link;
+    if (version > book.begin.version) before = book.log.back()->link;
+    extend_anew(book, entry, before);
   }
-  book.began_with = now.size();
+  book.began_with = now.entries.size();
+}
+
+void LogBooks::extend_anew(Book& book, const std::shared_ptr<const LogEntry>& entry, const Digest& before) {
+  if (!entry) return book.log.push_back(nullptr);
+  const MessageHead head = head_of(entry->payload);
+  book.next[head.stream()] = head.counter() + 1;
+  LogEntry own = *entry;
+  own.link = link_behind(before, *entry);
+  book.log.push_back(std::make_shared<const LogEntry>(std::move(own)));
 }
 
 // D1: who begins with the state in its first view has the log as it is there.
 void LogBooks::check_beginning(std::uint32_t process, std::uint32_t subgroup) {
   const Book& book = books_[subgroup];
-  const LogEntries& own = log_of_(history_.node_of(process), subgroup).entries;
+  const LogContent& own = log_of_(history_.node_of(process), subgroup).now;
   const std::uint64_t least = std::min<std::uint64_t>(book.began_with, book.log.size());
-  if (own.size() >= least && common(own, book.log) == own.size()) return;
+  const std::uint64_t size = own.entries.size();
+  if (size >= least && common(own, book.log) == size) return;
   violate("D1", process, subgroup,
-          "begins with " + std::to_string(own.size()) + " messages, others with " + std::to_string(least));
+          "begins with " + std::to_string(size) + " messages, others with " + std::to_string(least));
+}
+
+// A log that begins later, at its start or since another node's took its place, has no more for the application.
+std::uint64_t LogBooks::given(std::uint32_t process, std::uint32_t subgroup) {
+  return std::max(reader(process, subgroup).given, log_of_(history_.node_of(process), subgroup).now.begin.version);
 }
 
 // D7
 void LogBooks::on_given(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version,
                         std::span<const std::byte> payload) {
-  Reader& here = reader(process, subgroup);
-  if (version != here.given) {
+  const std::uint64_t next = given(process, subgroup);
+  if (version != next) {
     return violate("D7", process, subgroup, "its application is given message " + std::to_string(version) + ", and " +
-                                                std::to_string(here.given) + " is the next");
+                                                std::to_string(next) + " is the next");
   }
-  ++here.given;
+  reader(process, subgroup).given = version + 1;
   const Book& book = books_[subgroup];
-  if (is_past(process, book)) return;
+  if (is_past(process, book) || (version < book.log.size() && !book.log[version])) return;
   if (version >= book.log.size() || !std::ranges::equal(book.log[version]->payload, payload))
     violate("D7", process, subgroup,
             "its application is given another message " + std::to_string(version) + " than the log has");
@@ -186,7 +215,7 @@ void LogBooks::on_durable(std::uint32_t process, std::uint32_t subgroup, std::ui
   const View& view = *history_.view(*history_.view_of(process));
   for (const NodeId node : subgroup_at(view, subgroup).members) {
     const NodeLog& log = log_of_(node.value(), subgroup);
-    const std::uint64_t has = std::min(log.durable, common(log.entries, book.log));
+    const std::uint64_t has = std::min(log.durable, common(log.now, book.log));
     if (has >= version) continue;
     return violate("D8", process, subgroup, "told that " + std::to_string(version) + " are durable, but node " +
                                                 std::to_string(node.value()) + " has " + std::to_string(has));
@@ -251,8 +280,8 @@ std::optional<LogBooks::Incomplete> LogBooks::incomplete(const std::vector<std::
   for (const std::uint32_t process : core) {
     if (!view.member_position(NodeId(history_.node_of(process)))) continue;
     const Reader& here = reader(process, subgroup);
-    if (here.given != book.log.size())
-      return Incomplete{"D7", of(process) + "its application has " + std::to_string(here.given)};
+    if (given(process, subgroup) != book.log.size())
+      return Incomplete{"D7", of(process) + "its application has " + std::to_string(given(process, subgroup))};
     if (here.told != book.log.size())
       return Incomplete{"L2", of(process) + "its application was told that " + std::to_string(here.told) + " are durable"};
   }

@@ -1,8 +1,8 @@
 // The logs of a run as they must be: of each logged subgroup there is one, which begins alike at all nodes, and applications
 // are given all of it. Knows what is appended, delivered and told; no protocol object.
 //
-// The invariant to remember: what was ever reported durable is in the one log for good. Of the rest, what a member appended
-// is in it until all have stopped.
+// The invariant to remember: what was ever reported durable is in the one log for good, though a node may have trimmed it.
+// Of the rest, what a member appended is in it until all have stopped.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,8 @@ class LogBooks {
   /// The process has left in order. `loading`: as above.
   void check_left(std::uint32_t process, const std::vector<bool>& loading);
 
-  /// So many entries its application was given.
-  [[nodiscard]] std::uint64_t given(std::uint32_t process, std::uint32_t subgroup) {
-    return reader(process, subgroup).given;
-  }
+  /// Its application was given what is before that version, but for what its log lacked when it was to be given that.
+  [[nodiscard]] std::uint64_t given(std::uint32_t process, std::uint32_t subgroup);
   struct Incomplete {
     const char* invariant;
     std::string what;
@@ -49,7 +47,8 @@ class LogBooks {
 
  private:
   struct Book {
-    LogEntries log{};
+    LogEntries log{};                   ///< null where nobody has the message any more
+    views::LogPoint begin{};            ///< where it is not
     std::uint64_t reported = 0;
     std::optional<ViewId> first{};     ///< the latest first view
     std::vector<std::uint32_t> have{};  ///< processes that founded that, and have as much of it as any that did
@@ -70,6 +69,7 @@ class LogBooks {
   [[nodiscard]] bool is_past(std::uint32_t process, const Book& book) const;
   void extend(std::uint32_t process, std::uint32_t subgroup, const LogEntry& entry);
   void begin(std::uint32_t process, std::uint32_t subgroup);
+  static void extend_anew(Book& book, const std::shared_ptr<const LogEntry>& entry, const Digest& before);
   void check_beginning(std::uint32_t process, std::uint32_t subgroup);
   void note_founders(std::uint32_t subgroup, const View& view);
   [[nodiscard]] std::uint64_t owed(const Stream& stream);

@@ -12,12 +12,14 @@ namespace spindrift::sim {
 namespace {
 
 std::vector<std::byte> stream_of(const NodeLog& log, const views::LogPoint& from, std::uint64_t to) {
-  const bool goes_on = from.version <= to && log.link_at(from.version) == from.link;
-  const views::LogPoint begin = goes_on ? from : views::LogPoint();
+  const LogContent& now = log.now;
+  SPINDRIFT_CHECK(now.begin.version <= to);
+  const bool is_there = from.version <= to && from.version >= now.begin.version;
+  const views::LogPoint begin = is_there && now.link_at(from.version) == from.link ? from : now.begin;
   ByteWriter writer;
   writer.put_bytes(field_bytes(begin.version, begin.link.words));
   for (std::uint64_t version = begin.version; version < to; ++version) {
-    const LogEntry& entry = *log.entries[version];
+    const LogEntry& entry = *now.entries[version];
     writer.put_bytes(field_bytes(std::uint64_t{entry.payload.size()}, entry.sender, entry.view, entry.sequence,
                                  std::uint64_t{0}));
     writer.put_bytes(entry.payload);
@@ -39,6 +41,14 @@ bool same_message(const LogEntry& a, const LogEntry& b) {
   return a.sender == b.sender && a.view == b.view && a.sequence == b.sequence && a.payload == b.payload;
 }
 
+void LogContent::trim(std::uint64_t version) {
+  SPINDRIFT_CHECK(version <= entries.size());
+  if (version <= begin.version) return;
+  const Digest link = link_at(version);
+  for (std::uint64_t at = begin.version; at < version; ++at) entries[at] = nullptr;
+  begin = {version, link};
+}
+
 /// The logs as one process has them.
 class NodeLogs::ProcessLogs final : public views::SubgroupLogs {
  public:
@@ -54,7 +64,7 @@ class NodeLogs::ProcessLogs final : public views::SubgroupLogs {
   [[nodiscard]] bool accepts() const override { return waiting() <= all_.plan_.disks[node_].room; }
   void append(SubgroupId id, std::span<const Delivery> batch) override {
     for (const Delivery& each : batch) {
-      SPINDRIFT_CHECK(each.version == log(id.value()).entries.size());
+      SPINDRIFT_CHECK(each.version == log(id.value()).entries().size());
       all_.append(*this, id.value(),
                   {each.sender, each.view, each.sequence, {each.payload.begin(), each.payload.end()}});
     }
@@ -76,7 +86,7 @@ class NodeLogs::ProcessLogs final : public views::SubgroupLogs {
   /// Entries that are not durable.
   [[nodiscard]] std::uint64_t waiting() const {
     std::uint64_t all = 0;
-    for (const NodeLog& each : all_.logs_[node_]) all += each.entries.size() - each.durable;
+    for (const NodeLog& each : all_.logs_[node_]) all += each.entries().size() - each.durable;
     return all;
   }
 
@@ -130,8 +140,8 @@ class NodeLogs::Writer final : public views::LogWriter {
       report.hit(begin.version > 0 ? Probe::log_went_on : Probe::log_whole);
       return true;
     }
-    if (begin != views::LogPoint()) return false;
-    logs_.all_.begin_anew(logs_, subgroup_);
+    if (begin.version > 0) report.hit(Probe::log_began_later);
+    logs_.all_.begin_anew(logs_, subgroup_, begin);
     return true;
   }
 
@@ -142,7 +152,7 @@ class NodeLogs::Writer final : public views::LogWriter {
 
 std::unique_ptr<views::StateReader> NodeLogs::ProcessLogs::read(SubgroupId id, const views::LogPoint& from,
                                                                 std::uint64_t to) {
-  SPINDRIFT_CHECK(to <= log(id.value()).entries.size());
+  SPINDRIFT_CHECK(to <= log(id.value()).entries().size());
   const Ticks most = all_.calm_ ? std::min<Ticks>(all_.plan_.disks[node_].read_ns_max, 1000)
                                 : all_.plan_.disks[node_].read_ns_max;
   Ticks ready_at = all_.scheduler_.now();
@@ -179,19 +189,21 @@ bool NodeLogs::failed(std::uint32_t process) const {
 }
 
 void NodeLogs::append(ProcessLogs& of, std::uint32_t subgroup, LogEntry entry) {
-  NodeLog& log = of.log(subgroup);
+  LogContent& log = of.log(subgroup).now;
   const std::uint64_t version = log.entries.size();
   entry.link = link_behind(log.link_at(version), entry);
   log.entries.push_back(std::make_shared<const LogEntry>(std::move(entry)));
   hooks_.on_append(of.process_, subgroup, version, *log.entries.back());
 }
 
-void NodeLogs::begin_anew(ProcessLogs& of, std::uint32_t subgroup) {
+void NodeLogs::begin_anew(ProcessLogs& of, std::uint32_t subgroup, const views::LogPoint& begin) {
   report_.hit(Probe::log_began_anew);
   NodeLog& log = of.log(subgroup);
-  LogEntries old = std::exchange(log.entries, {});
-  old.resize(log.durable);
-  if (!log.before) log.before = std::move(old);
+  LogContent old = std::exchange(log.now, {LogEntries(begin.version), begin});
+  if (!log.before) {
+    old.entries.resize(log.durable);
+    log.before = std::move(old);
+  }
   log.durable = 0;
   of.covers_[subgroup] = 0;
   of.covers_beginning_[subgroup] = false;
@@ -203,7 +215,7 @@ void NodeLogs::begin_write(ProcessLogs& of) {
   const DiskPlan& disk = plan_.disks[of.node_];
   of.writing_ = true;
   of.failing_ = !calm_ && random_.chance(disk.failures_in_10000, 10'000);
-  for (std::size_t s = 0; s < of.covers_.size(); ++s) of.covers_[s] = logs_[of.node_][s].entries.size();
+  for (std::size_t s = 0; s < of.covers_.size(); ++s) of.covers_[s] = logs_[of.node_][s].entries().size();
   of.covers_beginning_.assign(of.covers_.size(), true);
   const bool slow = !calm_ && random_.chance(disk.slow_in_1000, 1000);
   const Ticks most = calm_ ? std::min<Ticks>(disk.write_ns_max, 1000) : slow ? disk.slow_ns_max : disk.write_ns_max;
@@ -239,13 +251,14 @@ void NodeLogs::crash(std::uint32_t process) {
   at->second->open_ = false;
   for (NodeLog& log : logs_[at->second->node_]) {
     if (log.before && random_.chance(1, 2)) {
-      log.entries = *std::move(log.before);
+      log.now = *std::move(log.before);
     } else {
-      const std::uint64_t lost = log.entries.size() - log.durable;
+      const std::uint64_t least = std::max(log.durable, log.now.begin.version);
+      const std::uint64_t lost = log.entries().size() - least;
       if (lost > 0) report_.hit(Probe::log_cut);
-      log.entries.resize(log.durable + random_.below(lost + 1));
+      log.now.entries.resize(least + random_.below(lost + 1));
     }
-    log.durable = log.entries.size();
+    log.durable = log.entries().size();
     log.before.reset();
   }
 }
@@ -256,9 +269,20 @@ void NodeLogs::end(std::uint32_t process) {
   if (at->second->failed_) return crash(process);
   at->second->open_ = false;
   for (NodeLog& log : logs_[at->second->node_]) {
-    log.durable = log.entries.size();
+    log.durable = log.entries().size();
     log.before.reset();
   }
+}
+
+void NodeLogs::may_trim(std::uint32_t process, std::uint32_t subgroup, std::uint64_t told, std::uint64_t given) {
+  ProcessLogs& of = *opened_.at(process);
+  NodeLog& log = of.log(subgroup);
+  const std::uint64_t kept = plan_.disks[of.node_].keeps;
+  if (!of.open_ || log.before || log.entries().size() < kept) return;
+  const std::uint64_t version = std::min({told, given, log.entries().size() - kept});
+  if (version <= log.now.begin.version) return;
+  report_.hit(Probe::log_trimmed);
+  log.now.trim(version);
 }
 
 void NodeLogs::lose(std::uint32_t node) {

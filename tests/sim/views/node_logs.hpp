@@ -37,15 +37,27 @@ using LogEntries = std::vector<std::shared_ptr<const LogEntry>>;
 /// Whether they are the same message at the same place, whatever their logs were before.
 [[nodiscard]] bool same_message(const LogEntry& a, const LogEntry& b);
 
+/// Messages of a log from the place on where it begins: none of lower versions is there.
+struct LogContent {
+  LogEntries entries{};     ///< by version; null before the beginning
+  views::LogPoint begin{};
+
+  [[nodiscard]] Digest link_at(std::uint64_t version) const {
+    return version == begin.version ? begin.link : entries[version - 1]->link;
+  }
+  /// What lies before that version is not there any more; it is not behind the end.
+  void trim(std::uint64_t version);
+};
+
 /// The log of one subgroup at one node.
 struct NodeLog {
-  LogEntries entries{};
+  LogContent now{};
   std::uint64_t durable = 0;
-  std::optional<LogEntries> before{};  ///< it has begun anew, and the disk has these still
+  std::optional<LogContent> before{};  ///< it has begun anew, and the disk has this still
   bool lost = false;                     ///< once, with the node's record
 
-  [[nodiscard]] Digest link_at(std::uint64_t version) const { return version == 0 ? Digest() : entries[version - 1]->link; }
-  [[nodiscard]] views::LogPoint end() const { return {entries.size(), link_at(entries.size())}; }
+  [[nodiscard]] const LogEntries& entries() const noexcept { return now.entries; }
+  [[nodiscard]] views::LogPoint end() const { return {now.entries.size(), now.link_at(now.entries.size())}; }
 };
 
 class NodeLogs final : public Handler {
@@ -64,6 +76,9 @@ class NodeLogs final : public Handler {
   /// The process dies, or ends in order.
   void crash(std::uint32_t process);
   void end(std::uint32_t process);
+  /// The members of its subgroup have told that what lies before `told` is durable at all of them, and the process's
+  /// application was given what lies before `given`: the node may trim that.
+  void may_trim(std::uint32_t process, std::uint32_t subgroup, std::uint64_t told, std::uint64_t given);
   /// The node's logs are lost, together with its record.
   void lose(std::uint32_t node);
   /// From now on disks are quick, and do not fail.
@@ -82,7 +97,7 @@ class NodeLogs final : public Handler {
   class Reader;
 
   void append(ProcessLogs& of, std::uint32_t subgroup, LogEntry entry);
-  void begin_anew(ProcessLogs& of, std::uint32_t subgroup);
+  void begin_anew(ProcessLogs& of, std::uint32_t subgroup, const views::LogPoint& begin);
   void begin_write(ProcessLogs& of);
   void end_write(ProcessLogs& of);
 

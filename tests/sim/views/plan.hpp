@@ -64,6 +64,7 @@ struct DiskPlan {
   std::uint64_t failures_in_10000 = 0;  ///< writes after which nothing becomes durable any more
   Ticks read_ns_max = 0;                ///< reading for another node takes up to so long; 0: no time
   Ticks replay_ns_max = 0;              ///< likewise each part of what is read for its application
+  std::uint64_t keeps = ~std::uint64_t{0};  ///< so many messages of each log; what lies before is trimmed when it may be
 };
 
 struct SenderPlan {
@@ -205,6 +206,8 @@ void draw_ring_files(std::uint64_t seed, Plan& plan);
 void draw_releases(std::uint64_t seed, Plan& plan);
 /// Subgroups that are logged, in some plans, most of which stop as a whole again and again.
 void draw_logs(std::uint64_t seed, Plan& plan);
+/// Nodes that trim their logs, in half of those plans.
+void draw_trims(std::uint64_t seed, Plan& plan);
 /// Members that wait for a revival, in some plans.
 void draw_revivals(std::uint64_t seed, Plan& plan);
 /// Members that end when their application takes nothing for too long, in place of ones whose application fails.

@@ -108,6 +108,14 @@ std::vector<NodeId> members_in(const SubgroupPlan& plan, std::size_t subgroup, c
 
 }  // namespace
 
+void draw_trims(std::uint64_t seed, Plan& plan) {
+  Random random(seed, Purpose::trims);
+  if (random.chance(1, 2)) return;
+  for (DiskPlan& disk : plan.disks) {
+    if (random.chance(2, 3)) disk.keeps = random.pick<std::uint64_t>({0, 1, 5, 30});
+  }
+}
+
 void draw_logs(std::uint64_t seed, Plan& plan) {
   Random random(seed, Purpose::logged);
   const bool layout = std::ranges::any_of(plan.subgroups, [](const SubgroupPlan& each) { return !each.added; });

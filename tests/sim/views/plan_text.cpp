@@ -109,7 +109,8 @@ std::string Plan::describe() const {
             (disk.room < 1000 ? "room " + std::to_string(disk.room) : "much room") +
             ", writes " + std::to_string(disk.write_ns_max) + ", slow " + std::to_string(disk.slow_in_1000) + "/1000 of " +
             std::to_string(disk.slow_ns_max) + ", fails " + std::to_string(disk.failures_in_10000) + "/10000, reads " +
-            std::to_string(disk.read_ns_max) + ", replays " + std::to_string(disk.replay_ns_max);
+            std::to_string(disk.read_ns_max) + ", replays " + std::to_string(disk.replay_ns_max) +
+            (disk.keeps == ~std::uint64_t{0} ? "" : ", keeps " + std::to_string(disk.keeps));
   }
   text += "\n  " + std::to_string(senders.size()) + " senders";
   for (const Action& action : actions) text += "\n  " + to_string(action);

@@ -184,7 +184,7 @@ void Process::go_on_replaying(std::uint32_t subgroup) {
   const Ticks most = fleet_.plan_.disks[node_].replay_ns_max;
   std::uint64_t count = replays_to_[subgroup] - given;
   if (most > 0) count = fleet_.schedule_.between(1, count);
-  const LogEntries& log = fleet_.node_logs_.log(node_, subgroup).entries;
+  const LogEntries& log = fleet_.node_logs_.log(node_, subgroup).entries();
   for (std::uint64_t version = given; version < given + count && !fleet_.report_.failed(); ++version)
     fleet_.log_books_.on_given(index_, subgroup, version, log[version]->payload);
   fleet_.report_.hit(Probe::log_replayed);
@@ -196,6 +196,7 @@ void Process::go_on_replaying(std::uint32_t subgroup) {
 void Process::on_durable(SubgroupId id, std::uint64_t version) {
   fleet_.upcall(*this);
   fleet_.log_books_.on_durable(index_, id.value(), version);
+  fleet_.node_logs_.may_trim(index_, id.value(), version, fleet_.log_books_.given(index_, id.value()));
 }
 
 void Process::work_on_state(std::uint32_t subgroup, std::shared_ptr<bool> done) {
