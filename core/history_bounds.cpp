@@ -28,16 +28,12 @@ std::uint64_t HistoryBounds::memory_most(std::uint64_t message_bytes_max) const 
 std::optional<HistoryFault> fault_of(const HistoryBounds& bounds, DeliveryMode mode, SubgroupStorage storage,
                                      std::uint64_t message_bytes_max) {
   if (!bounds.any()) return std::nullopt;
-  if (storage == SubgroupStorage::logged) {
-    return HistoryFault{"it keeps a history, and is logged: its log has all messages already",
-                        "remove its history, or let its storage be memory"};
-  }
   if (mode == DeliveryMode::unordered) {
     return HistoryFault{"it keeps a history, and is unordered: its members have no order in common to keep",
                         "let it be ordered, or remove its history"};
   }
   if (bounds.messages > history_messages_most || bounds.bytes > history_bytes_most || bounds.age_ms > history_age_ms_most ||
-      bounds.by_age_alone()) {
+      (bounds.by_age_alone() && storage == SubgroupStorage::memory)) {
     return HistoryFault{"it keeps a history of impossible bounds",
                         "give at most " + std::to_string(history_messages_most) + " messages, " +
                             std::to_string(history_bytes_most) + " bytes and " + std::to_string(history_age_ms_most) +

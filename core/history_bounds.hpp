@@ -1,4 +1,4 @@
-// How much of what a subgroup has delivered each of its members keeps in memory, for members that come later.
+// How much of what a subgroup has delivered each of its members keeps for members that come later: in memory, or of its log.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 namespace spindrift {
 
 /// The bounds of a subgroup's history: the last messages, as far as each bound that is given allows. Equal at all members.
-/// 0: there is no such bound; without any, nothing is kept.
+/// 0: there is no such bound. Without any nothing is kept in memory, and all in a log; a log keeps some more than its bounds
+/// say, for it is trimmed by whole segments.
 struct HistoryBounds {
   std::uint64_t messages = 0;  ///< most of them; up to history_messages_most
   std::uint64_t bytes = 0;     ///< most of them all, each as bytes_of counts it; up to history_bytes_most
@@ -22,6 +23,10 @@ struct HistoryBounds {
   [[nodiscard]] constexpr bool by_age_alone() const noexcept { return age_ms != 0 && messages == 0 && bytes == 0; }
   /// The same, with history_bytes_usual where age is the only bound.
   [[nodiscard]] constexpr HistoryBounds completed() const noexcept;
+  /// The same of a history in memory; of a log they are as they are.
+  [[nodiscard]] constexpr HistoryBounds completed(SubgroupStorage storage) const noexcept {
+    return storage == SubgroupStorage::logged ? *this : completed();
+  }
   /// The memory that a message takes: its payload in whole words of 8 bytes, and history_head_bytes.
   [[nodiscard]] static constexpr std::uint64_t bytes_of(std::uint64_t payload_bytes) noexcept;
   /// The most memory that a member has for the history, of messages of at most that size: what the bounds allow, and

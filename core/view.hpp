@@ -35,7 +35,7 @@ struct SubgroupView {
   Profile profile;  ///< the same in all views, but for the window and the ring of messages that are not large
   std::vector<std::string> topics;  ///< topics that travel through this subgroup; unique in the view
   std::string inadequate{};         ///< why it has no members in this view, in words for people; empty: it is adequate
-  /// How much of what is delivered each member keeps for newcomers, in memory; the same in all views.
+  /// How much of what is delivered each member keeps for newcomers, in memory, or of its log; the same in all views.
   HistoryBounds history{};
   bool dropped = false;             ///< nothing is at its place in this view; another may be created there later
   SubgroupStorage storage = SubgroupStorage::memory;  ///< the same in all views

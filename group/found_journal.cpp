@@ -43,10 +43,29 @@ Result<void> look_into_reserve(store::Storage& storage, JournalContent& content,
   return {};
 }
 
+/// What an entry says of the log that it is of.
+void note_in_log(JournalContent& content, const store::Entry& entry) {
+  const SubgroupId subgroup = entry.head.subgroup;
+  const LogIndex beginning(entry.version.value(), entry.position);
+  if (entry.head.kind == store::EntryKind::base) {
+    content.bases[subgroup] = entry.position;
+    content.logs.insert_or_assign(subgroup, beginning);
+  } else if (entry.head.kind == store::EntryKind::message) {
+    content.logs.try_emplace(subgroup, beginning).first->second.note(entry.position, entry.payload.size(), entry.head.time);
+  }
+}
+
 Result<JournalContent> content_of(store::Storage& storage, const store::JournalOwner& owner) {
   SPINDRIFT_TRY_ASSIGN(auto findings, store::examine(storage, owner));
   if (const store::Damage* const damage = findings.loss()) return damaged(*damage);
   JournalContent content{std::move(findings), std::nullopt};
+  if (!content.findings.segments.empty()) {
+    const store::FoundSegment& oldest = content.findings.segments.front();
+    for (const store::LogEnd& end : oldest.ends.all()) {
+      if (end.subgroup != store::no_subgroup)
+        content.logs.try_emplace(end.subgroup, end.version.value(), oldest.head.first);
+    }
+  }
   std::optional<store::JournalPosition> newest;  // record of views
   SPINDRIFT_TRY(store::visit_entries(storage, content.findings, content.findings.first(), [&](const store::Entry& entry) {
     if (entry.head.kind == store::EntryKind::view) {
@@ -54,7 +73,7 @@ Result<JournalContent> content_of(store::Storage& storage, const store::JournalO
       content.view.emplace(entry.payload.begin(), entry.payload.end());
       content.views.push_back(digest_of(entry.payload));
     }
-    if (entry.head.kind == store::EntryKind::base) content.bases[entry.head.subgroup] = entry.position;
+    note_in_log(content, entry);
     return true;
   }));
   SPINDRIFT_TRY(look_into_reserve(storage, content, newest));

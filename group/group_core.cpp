@@ -271,6 +271,7 @@ void GroupCore::publish_state() {
 void GroupCore::on_durable(SubgroupId id, std::uint64_t version) {
   const auto handler = environment_.durable.advance(id, version);
   if (attached_.replicas.any()) attached_.replicas.on_durable(id, version);
+  if (environment_.logged) environment_.logged->on_durable(id, version);
   group::DurableFrontiers::News{id, version, handler}.tell(*heartbeats_);
 }
 

@@ -6,10 +6,19 @@
 
 namespace spindrift::group {
 
+namespace {
+
+/// The history of a logged subgroup is its log.
+bool keeps_in_memory(const SubgroupView& subgroup) {
+  return subgroup.history.any() && subgroup.storage == SubgroupStorage::memory;
+}
+
+}  // namespace
+
 Histories::Histories(const std::vector<SubgroupView>& layout, const Clock& clock, CounterBlock& counters) : clock_(clock) {
   for (std::uint32_t s = 0; s < layout.size(); ++s) {
     const SubgroupView& shape = layout[s];
-    if (!shape.history.any()) continue;
+    if (!keeps_in_memory(shape)) continue;
     const HistoryBounds bounds = shape.history.completed();
     const std::string name = "subgroup." + shape.name + ".history_";
     histories_.emplace(SubgroupId(s), Each{{shape.name, bounds, shape.profile.message_bytes_max}, MessageHistory(bounds),
@@ -19,8 +28,7 @@ Histories::Histories(const std::vector<SubgroupView>& layout, const Clock& clock
 
 std::unique_ptr<Histories> Histories::of(const std::vector<SubgroupView>& layout, const Clock& clock,
                                          CounterBlock& counters) {
-  const bool any = std::ranges::any_of(layout, [](const SubgroupView& each) { return each.history.any(); });
-  return any ? std::make_unique<Histories>(layout, clock, counters) : nullptr;
+  return std::ranges::any_of(layout, keeps_in_memory) ? std::make_unique<Histories>(layout, clock, counters) : nullptr;
 }
 
 std::span<const Delivery> Histories::take(SubgroupId id, std::span<const Delivery> batch) {

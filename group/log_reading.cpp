@@ -20,6 +20,15 @@ Error lacks(const LogPlace& log, std::uint64_t version) {
       .fix("see what else has happened to that disk");
 }
 
+/// While a trim that was asked for before is under way segments go, all of them before those that are to be read.
+Result<std::vector<store::FoundSegment>> outline(store::Storage& storage, const store::JournalOwner& owner) {
+  constexpr int looks_max = 16;
+  for (int i = 1;; ++i) {
+    auto segments = store::outline(storage, owner);
+    if (segments || segments.error().kind() != ErrorKind::bad_input || i == looks_max) return segments;
+  }
+}
+
 /// A walk along one log.
 class LogWalk {
  public:
@@ -66,7 +75,7 @@ class LogWalk {
 
 Result<store::LogEnd> read_log(const LogPlace& log, std::uint64_t from, std::uint64_t to, const MessageVisitor& visitor) {
   SPINDRIFT_TRY_ASSIGN(auto storage, store::FileStorage::open_to_read(log.path));
-  SPINDRIFT_TRY_ASSIGN(const auto segments, store::outline(storage, log.owner));
+  SPINDRIFT_TRY_ASSIGN(const auto segments, outline(storage, log.owner));
   return LogWalk(log, segments, from, to).run(storage, visitor);
 }
 

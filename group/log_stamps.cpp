@@ -25,9 +25,9 @@ std::uint64_t LogStamps::stamp_as(SubgroupId log, std::uint64_t end, std::uint64
   return std::max(time, settled_);
 }
 
-void LogStamps::begin_anew(SubgroupId log) {
+void LogStamps::begin_anew(SubgroupId log, std::uint64_t version) {
   const std::lock_guard lock(mutex_);
-  logs_[log] = {};
+  logs_[log] = {.end = version};
 }
 
 std::optional<std::uint64_t> LogStamps::of(SubgroupId log, std::uint64_t version) const {

@@ -25,8 +25,8 @@ class LogStamps {
   /// Those below version `end` come from another node. Returns the time of the last of them, whose source says `time`: not
   /// before what was settled in any log.
   [[nodiscard]] std::uint64_t stamp_as(SubgroupId log, std::uint64_t end, std::uint64_t time);
-  /// That log begins anew, at version 0.
-  void begin_anew(SubgroupId log);
+  /// That log begins anew, at that version.
+  void begin_anew(SubgroupId log, std::uint64_t version);
   /// The time of a message that was stamped by `stamp` and not forgotten; nothing: it was not.
   [[nodiscard]] std::optional<std::uint64_t> of(SubgroupId log, std::uint64_t version) const;
   /// Nobody asks for the times of earlier versions any more.

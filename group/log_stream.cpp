@@ -15,6 +15,8 @@ namespace {
 using Words = std::array<std::uint64_t, 2>;
 constexpr std::uint64_t begin_bytes = 24;
 constexpr std::uint64_t head_bytes = 36;
+// No log of a group comes near it, and what is counted from there on stays a number.
+constexpr std::uint64_t version_max = std::uint64_t{1} << 62U;
 
 void put(std::ostream& to, std::span<const std::byte> bytes) {
   to.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -22,11 +24,19 @@ void put(std::ostream& to, std::span<const std::byte> bytes) {
 
 Error nobody_waits() { return {ErrorKind::group_closed, "nobody waits for the log any more"}; }
 
-/// The place from which on the other log lacks something: its end, or the beginning.
+Result<views::LogPoint> point_at(const StreamedLog& log, std::uint64_t version) {
+  if (version == 0) return views::LogPoint();
+  SPINDRIFT_TRY_ASSIGN(const auto end, read_log(log.log, version, version, {}));
+  return views::LogPoint{version, end.link};
+}
+
+/// The place from which on the other log lacks something: its end, or the beginning of this one.
 Result<views::LogPoint> beginning_of(const StreamedLog& log) {
-  if (log.from.version > log.to || log.from.version == 0) return views::LogPoint();
-  SPINDRIFT_TRY_ASSIGN(const auto end, read_log(log.log, log.from.version, log.from.version, {}));
-  return end.link == log.from.link ? log.from : views::LogPoint();
+  if (log.from.version >= log.first && log.from.version <= log.to) {
+    SPINDRIFT_TRY_ASSIGN(const views::LogPoint there, point_at(log, log.from.version));
+    if (there == log.from) return there;
+  }
+  return point_at(log, log.first);
 }
 
 }  // namespace
@@ -75,7 +85,8 @@ void LogStream::take_part(std::span<const std::byte> part, const BeginVisitor& o
     case Part::begin:
       begin.version = reader.get<std::uint64_t>();
       begin.link.words = reader.get<Words>();
-      valid_ = on_begin(begin);
+      valid_ = begin.version == 0 ? begin.link == Digest() : begin.version <= version_max;
+      if (valid_) on_begin(begin);
       return await(Part::head, head_bytes);
     case Part::head: return take_head(part);
     case Part::payload:

@@ -1,5 +1,5 @@
-// A stream of bytes with all that another node's log lacks of this one's: the place where it begins, then one message
-// behind the other.
+// A stream of bytes with all that another node's log lacks of this one's: the place where it begins, which is where the
+// other one ends, or where this one begins; then one message behind the other.
 //
 //   stream   version 8 · link 16 · messages
 //   message  size of the payload 8 · sender 4 · view 8 · sequence number 8 · time 8 · payload
@@ -24,6 +24,7 @@ namespace spindrift::group {
 struct StreamedLog {
   LogPlace log;
   views::LogPoint from;            ///< where the other one ends
+  std::uint64_t first = 0;         ///< version of its first message
   std::uint64_t to = 0;            ///< version behind the last message
   store::JournalPosition written;  ///< when everything before it is on the disk, so is all that is to be read
 };
@@ -41,8 +42,7 @@ struct StreamedMessage {
 /// Takes a stream apart that another node sends, cut anywhere. Holds at most one message.
 class LogStream {
  public:
-  /// False: the stream must not begin there.
-  using BeginVisitor = std::function<bool(const views::LogPoint&)>;
+  using BeginVisitor = std::function<void(const views::LogPoint&)>;
   using MessageVisitor = std::function<void(const StreamedMessage&)>;
 
   explicit LogStream(std::uint64_t message_bytes_max) noexcept;

@@ -1,7 +1,9 @@
 // The logged subgroups of this process between the protocol, which has their logs, and the application, which gets the
 // messages of a log that it has not got before any that is delivered now.
 //
-// The invariant to remember: what the application was given of a log are its first messages, each once.
+// The invariant to remember: what the application was given of a log are messages that follow each other, each once; the
+// first of them is the first that this node still had when the application could be given something, and so is one behind
+// which the log began anew.
 //
 // The poller's, but for what says otherwise.
 #pragma once
@@ -36,6 +38,10 @@ class LoggedSubgroups {
   [[nodiscard]] std::uint64_t disk_full_since_ms() const noexcept { return journal_.full_since_ms(); }
   /// The application is to get the messages up to that version. Throws resource.
   void replay(SubgroupId id, std::uint64_t to);
+  /// What lies before that version is durable at all members: what the subgroup's history keeps no more may be trimmed.
+  void on_durable(SubgroupId id, std::uint64_t version);
+  /// The version of the first message of that log; those before were trimmed.
+  [[nodiscard]] std::uint64_t first(SubgroupId id) const { return logs_.first(id); }
   /// Some are still to be given to it.
   [[nodiscard]] bool at_work(SubgroupId id) const { return replays_.contains(id); }
   [[nodiscard]] bool at_work() const noexcept { return !replays_.empty(); }
@@ -74,6 +80,8 @@ class LoggedSubgroups {
     std::unique_ptr<LogReplay> reading;
     std::uint64_t to = 0;  ///< at least that of `reading`
   };
+  /// The version of the next message that the application is to be given.
+  [[nodiscard]] std::uint64_t next(SubgroupId id) const;
   /// Goes on, if more was asked for meanwhile.
   [[nodiscard]] bool is_over(SubgroupId id, Replay& replay);
   [[nodiscard]] std::unique_ptr<LogReplay> read(SubgroupId id, std::uint64_t to);

@@ -63,30 +63,49 @@ void NodeJournal::append(store::EntryHead head, std::span<const std::byte> paylo
   put(head, payload, store::Vouch::later);
 }
 
-void NodeJournal::append_base(SubgroupId subgroup, std::uint64_t time) {
-  bases_[subgroup] = end_;
-  put({store::EntryKind::base, subgroup, NodeId(0), ViewId(0), SequenceNumber(0), time}, {}, store::Vouch::later);
+void NodeJournal::append_base(const store::LogEnd& end, std::uint64_t time) {
+  bases_[end.subgroup] = end_;
+  put({store::EntryKind::base, end.subgroup, NodeId(0), end.view, end.sequence, time}, {}, store::Vouch::later, end);
 }
 
-void NodeJournal::put(store::EntryHead head, std::span<const std::byte> payload, store::Vouch vouch) {
+// A reader begins with segments that are there; another trim could take them from it.
+void NodeJournal::trim(store::JournalPosition before) {
+  if (thread_ == nullptr || !view_ || before <= trimmed_ || hold_.use_count() > 1) return;
+  before = without_view(before);
+  if (before <= trimmed_) return;
+  trimmed_ = before;
+  thread_->trim(before);
+}
+
+store::JournalPosition NodeJournal::without_view(store::JournalPosition before) {
+  if (view_->again && durable() > *view_->again) view_->position = *std::exchange(view_->again, std::nullopt);
+  if (before <= view_->position) return before;
+  if (!view_->again) {
+    view_->again = end_;
+    put(view_->head, view_->payload, store::Vouch::first);
+  }
+  return view_->position;
+}
+
+void NodeJournal::put(store::EntryHead head, std::span<const std::byte> payload, store::Vouch vouch, const Base& base) {
   head.time = time_ = std::max(time_, head.time);
   ++end_;
   if (thread_ == nullptr) return;
   give_waiting();
-  if (waiting_.empty() && give(head, payload, vouch)) return;
-  waiting_.push_back({head, {payload.begin(), payload.end()}, vouch});
+  if (waiting_.empty() && give(head, payload, vouch, base)) return;
+  waiting_.push_back({head, {payload.begin(), payload.end()}, vouch, base});
 }
 
-bool NodeJournal::give(const store::EntryHead& head, std::span<const std::byte> payload, store::Vouch vouch) {
-  if (head.kind != store::EntryKind::base) return thread_->append(head, payload, vouch).has_value();
-  store::LogEnd nothing;
-  nothing.subgroup = head.subgroup;
-  return thread_->append_base(nothing, head.time).has_value();
+bool NodeJournal::give(const store::EntryHead& head, std::span<const std::byte> payload, store::Vouch vouch,
+                       const Base& base) {
+  return (base ? thread_->append_base(*base, head.time) : thread_->append(head, payload, vouch)).has_value();
 }
 
 void NodeJournal::give_waiting() {
-  while (!waiting_.empty() && give(waiting_.front().head, waiting_.front().payload, waiting_.front().vouch))
-    waiting_.pop_front();
+  for (; !waiting_.empty(); waiting_.pop_front()) {
+    const Waiting& next = waiting_.front();
+    if (!give(next.head, next.payload, next.vouch, next.base)) return;
+  }
 }
 
 void NodeJournal::flush() {
@@ -121,13 +140,17 @@ std::optional<Error> NodeJournal::failure() const {
 
 // It may have been full when this began, and then there was space: what the thread says is looked at before each wait.
 Result<void> NodeJournal::commit(const store::EntryHead& head, std::span<const std::byte> payload) {
+  const store::JournalPosition position = end_;
   put(head, payload, store::Vouch::first);
   if (thread_ == nullptr) return closed_before_written();
   const store::JournalPosition behind = end_;
   while (true) {
     const std::uint64_t seen = progress();
     flush();
-    if (durable() >= behind) return {};
+    if (durable() >= behind) {
+      view_ = ViewEntry{head, {payload.begin(), payload.end()}, position};
+      return {};
+    }
     if (const State state = thread_->state(); state != State::running) {
       if (auto why = thread_->error())
         return keep_in_reserve(*reserve_, store::JournalPosition(behind.value() - 1), payload, *std::move(why));
@@ -162,7 +185,7 @@ Result<void> NodeJournal::close() {
 LogPlace NodeJournal::log(SubgroupId subgroup) const {
   const auto base = bases_.find(subgroup);
   const auto begin = base == bases_.end() ? store::JournalPosition() : base->second;
-  return {place().of(node()), place().owner(node()), subgroup, begin};
+  return {place().of(node()), place().owner(node()), subgroup, begin, hold_};
 }
 
 Result<void> NodeJournal::await_durable(store::JournalPosition position, std::stop_token stop) {

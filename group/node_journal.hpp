@@ -28,6 +28,7 @@ struct LogPlace {
   store::JournalOwner owner;
   SubgroupId subgroup;
   store::JournalPosition base{};  ///< what lies before is not of the log that counts
+  std::shared_ptr<const void> hold{};  ///< as long as it is there, nothing that was there is trimmed away
 };
 
 class NodeJournal {
@@ -56,8 +57,11 @@ class NodeJournal {
   /// Takes the entry, also without room, and copies the payload; never waits. A time before that of the entry before becomes
   /// that one.
   void append(store::EntryHead head, std::span<const std::byte> payload);
-  /// That subgroup's log begins anew, at version 0.
-  void append_base(SubgroupId subgroup, std::uint64_t time);
+  /// That log begins anew, behind this end of another node's.
+  void append_base(const store::LogEnd& end, std::uint64_t time);
+  /// What lies before is not needed any more: whole segments of it go when nobody reads the journal, but never the last
+  /// record of views, which is written once more where it is in the way. To be called again, as the log grows.
+  void trim(store::JournalPosition before);
   /// Hands over what was appended.
   void flush();
   /// All that was appended is with the thread, or on the disk: more may come.
@@ -96,13 +100,24 @@ class NodeJournal {
     store::EntryHead head;
     std::vector<std::byte> payload;
     store::Vouch vouch = store::Vouch::later;
+    std::optional<store::LogEnd> base{};  ///< it is one, behind this end
+  };
+  /// The last record of views, whose loss would be that of all.
+  struct ViewEntry {
+    store::EntryHead head;
+    std::vector<std::byte> payload;
+    store::JournalPosition position;
+    std::optional<store::JournalPosition> again{};  ///< of the same once more, until that is durable
   };
 
   NodeJournal(FoundJournal found, Progress on_progress) : found_(std::move(found)), on_progress_(std::move(on_progress)) {}
 
   [[nodiscard]] Result<void> start(const Options& options);
-  void put(store::EntryHead head, std::span<const std::byte> payload, store::Vouch vouch);
-  [[nodiscard]] bool give(const store::EntryHead& head, std::span<const std::byte> payload, store::Vouch vouch);
+  using Base = std::optional<store::LogEnd>;
+  void put(store::EntryHead head, std::span<const std::byte> payload, store::Vouch vouch, const Base& base = {});
+  [[nodiscard]] bool give(const store::EntryHead& head, std::span<const std::byte> payload, store::Vouch vouch,
+                          const Base& base);
+  [[nodiscard]] store::JournalPosition without_view(store::JournalPosition before);
   void give_waiting();
   void tell_of_space();
   void note_progress();
@@ -117,6 +132,9 @@ class NodeJournal {
   std::uint64_t time_ = 0;       // of the last entry
   std::atomic<std::uint64_t> full_since_ms_{0};
   std::map<SubgroupId, store::JournalPosition> bases_;
+  std::optional<ViewEntry> view_;  // nothing: this process has stored none
+  store::JournalPosition trimmed_;
+  std::shared_ptr<const void> hold_ = std::make_shared<const int>(0);  // others have it, too: somebody reads
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::uint64_t progress_ = 0;  // behind the mutex: so often the thread has told of some

@@ -21,6 +21,14 @@ std::vector<NodeId> begins_anew(const NewView& news, SubgroupId id, const views:
   return anew;
 }
 
+Error begins_late(const Channel& subgroup, std::uint64_t first) {
+  return Error(ErrorKind::refused, "the log of subgroup " + subgroup.name() + " begins with message " +
+                                       std::to_string(first) + " here, and an object is made of all of them: those before " +
+                                       "were trimmed away when the subgroup had a history")
+      .at(subgroup.environment().journal->place().of(subgroup.environment().journal->node()))
+      .fix("let a new subgroup carry the object; or have all nodes forget their logs: spindrift group forget");
+}
+
 }  // namespace
 
 struct Replicas::Replica {
@@ -35,6 +43,12 @@ struct Replicas::Replica {
     const LoggedSubgroups* const logged = subgroup.environment().logged.get();
     const bool replays = logged != nullptr && logged->at_work(id);
     return replays || member.deliveries().loading(id) || subgroup.state_work().loading();
+  }
+  /// A log that was bounded once may lack the calls that come first.
+  void require_all_calls() const {
+    const LoggedSubgroups* const logged = subgroup.environment().logged.get();
+    const std::uint64_t first = logged == nullptr ? 0 : logged->first(id);
+    if (first > 0) object->give_up(begins_late(subgroup, first));
   }
 };
 
@@ -63,6 +77,7 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
     object.begin(members_[id.value()], loading_[id.value()]);
     replicas_.push_back(
         std::make_unique<Replica>(Replica{id, subgroup, std::move(channel), std::move(object_made), loading_[id.value()]}));
+    if (!loading_[id.value()]) replicas_.back()->require_all_calls();
     any_.store(true, std::memory_order_seq_cst);
     if (ended_) object.on_end(*ended_);
   }
@@ -130,6 +145,7 @@ void Replicas::on_pass(const views::Member& member) {
     if (!refusal_) refusal_ = replica->object->state().refusal();
     if (replica->loading && !replica->loads(member)) {
       replica->loading = false;
+      replica->require_all_calls();
       replica->object->on_loaded();
     }
     const smc::Multicast* const multicast = member.epoch()->multicast(replica->id);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <exception>
 #include <ostream>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -89,7 +90,7 @@ class StoredLogs::Writer final : public views::LogWriter {
 
   void write(std::span<const std::byte> piece) override {
     now_ = wall_clock_ns();
-    stream_.take(piece, [this](const views::LogPoint& begin) { return begin_at(begin); },
+    stream_.take(piece, [this](const views::LogPoint& begin) { begin_at(begin); },
                  [this](const StreamedMessage& message) { append(message); });
     logs_.mark(logs_.log(subgroup_));
   }
@@ -97,12 +98,8 @@ class StoredLogs::Writer final : public views::LogWriter {
   [[nodiscard]] bool valid() const noexcept override { return stream_.valid(); }
 
  private:
-  /// False: it is not where this log goes on.
-  [[nodiscard]] bool begin_at(const views::LogPoint& begin) {
-    if (begin == logs_.end(subgroup_)) return true;
-    if (begin != views::LogPoint{}) return false;
-    logs_.begin_anew(subgroup_);
-    return true;
+  void begin_at(const views::LogPoint& begin) {
+    if (begin != logs_.end(subgroup_)) logs_.begin_anew(subgroup_, begin);
   }
   // A time to come, if another node's clock is ahead, or so it says, would be that of all that follows.
   void append(const StreamedMessage& message) {
@@ -120,8 +117,10 @@ class StoredLogs::Writer final : public views::LogWriter {
 
 StoredLogs::StoredLogs(NodeJournal& journal, Limit message_bytes_max, std::function<void()> on_ready)
     : journal_(journal), message_bytes_max_(std::move(message_bytes_max)), on_ready_(std::move(on_ready)) {
-  for (const store::LogEnd& end : journal.found().findings.ends.all()) {
-    if (end.subgroup != store::no_subgroup) logs_.emplace(end.subgroup, Log{end, end.version.value()});
+  const JournalContent& found = journal.found();
+  for (const auto& [subgroup, index] : found.logs) {
+    const store::LogEnd end = found.findings.ends.of(subgroup);
+    logs_.emplace(subgroup, Log{.end = end, .durable = end.version.value(), .index = index});
   }
 }
 
@@ -131,9 +130,11 @@ StoredLogs::~StoredLogs() {
 }
 
 StoredLogs::Log& StoredLogs::log(SubgroupId subgroup) {
-  const auto [log, is_new] = logs_.try_emplace(subgroup);
-  if (is_new) log->second.end.subgroup = subgroup;
-  return log->second;
+  const auto log = logs_.find(subgroup);
+  if (log != logs_.end()) return log->second;
+  Log begun{.end = {}, .index = LogIndex(0, journal_.end())};
+  begun.end.subgroup = subgroup;
+  return logs_.emplace(subgroup, std::move(begun)).first->second;
 }
 
 views::LogPoint StoredLogs::end(SubgroupId subgroup) const {
@@ -160,6 +161,7 @@ void StoredLogs::append(SubgroupId subgroup, std::span<const Delivery> batch) {
 }
 
 void StoredLogs::append(Log& log, const store::EntryHead& head, std::span<const std::byte> payload) {
+  log.index.note(journal_.end(), payload.size(), head.time);
   journal_.append(head, payload);
   log.end = store::end_behind(log.end, head, log.end.version, payload);
 }
@@ -173,22 +175,41 @@ void StoredLogs::mark(Log& log) {
 }
 
 // Until the base is durable the next process finds the log as it was; that nothing of it counts is true in any case.
-void StoredLogs::begin_anew(SubgroupId subgroup) {
+void StoredLogs::begin_anew(SubgroupId subgroup, const views::LogPoint& begin) {
   Log& anew = log(subgroup);
-  if (const std::uint64_t messages = anew.end.version.value(); messages > 0) {
-    log::warn(log::Room::group, "another member's log, which is not the same, takes the place of this node's",
-              {{"node", journal_.node()}, {"subgroup", subgroup}, {"messages", messages}});
+  if (const std::uint64_t end = anew.end.version.value(); end > 0) {
+    const bool late = begin.version > end;
+    log::warn(log::Room::group,
+              late ? "the log is behind what another member still has of its own, and begins anew there"
+                   : "another member's log, which is not the same, takes the place of this node's",
+              {{"node", journal_.node()}, {"subgroup", subgroup}, {"messages", end}, {"begins", begin.version}});
   }
-  journal_.append_base(subgroup, wall_clock_ns());
-  stamps_.begin_anew(subgroup);
-  anew = {};
-  anew.end.subgroup = subgroup;
+  const store::LogEnd end{subgroup, store::LogVersion(begin.version), ViewId(0), SequenceNumber(0), begin.link};
+  anew = {.end = end, .index = LogIndex(begin.version, journal_.end())};
+  journal_.append_base(end, wall_clock_ns());
+  stamps_.begin_anew(subgroup, begin.version);
+}
+
+std::uint64_t StoredLogs::first(SubgroupId subgroup) const {
+  const auto log = logs_.find(subgroup);
+  return log == logs_.end() ? 0 : log->second.index.first().version;
+}
+
+// A log that is not bounded, or of no subgroup of the layout any more, keeps all that lies behind its first message.
+void StoredLogs::trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit) {
+  const auto log = logs_.find(subgroup);
+  if (log == logs_.end()) return;
+  if (log->second.index.trim(bounds, limit, wall_clock_ns())) {
+    const auto position = [](const auto& each) { return each.second.index.first().position; };
+    needed_ = std::ranges::min(logs_ | std::views::transform(position));
+  }
+  journal_.trim(needed_);
 }
 
 std::unique_ptr<views::StateReader> StoredLogs::read(SubgroupId subgroup, const views::LogPoint& from, std::uint64_t to) {
   journal_.flush();
   const auto written = durable(subgroup) >= to ? store::JournalPosition() : journal_.end();
-  auto log = std::make_shared<ReadLog>(journal_, StreamedLog{journal_.log(subgroup), from, to, written}, end_.get_token());
+  auto log = std::make_shared<ReadLog>(journal_, StreamedLog{journal_.log(subgroup), from, first(subgroup), to, written}, end_.get_token());
   try {
     thread_->give([this, log] {
       log->run();

@@ -10,6 +10,8 @@
 #include <span>
 #include <stop_token>
 
+#include <spindrift/core/history_bounds.hpp>
+#include <spindrift/group/log_index.hpp>
 #include <spindrift/group/log_stamps.hpp>
 #include <spindrift/group/node_journal.hpp>
 #include <spindrift/group/state_thread.hpp>
@@ -40,6 +42,12 @@ class StoredLogs final : public views::SubgroupLogs {
                                                          std::uint64_t to) override;
   [[nodiscard]] std::unique_ptr<views::LogWriter> write(SubgroupId subgroup) override;
 
+  /// The version of the first message of that log; what it had before was trimmed.
+  [[nodiscard]] std::uint64_t first(SubgroupId subgroup) const;
+  /// Lower versions than `limit` of that log may go, where the bounds keep none of them. The application was given these, and
+  /// all members of the subgroup have them, or later ones alone.
+  void trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit);
+
   /// The times of what `append` took, until they are forgotten. Its functions from any thread.
   [[nodiscard]] LogStamps& stamps() noexcept { return stamps_; }
 
@@ -53,17 +61,19 @@ class StoredLogs final : public views::SubgroupLogs {
     store::LogEnd end;
     std::uint64_t durable = 0;  ///< of what is known
     std::deque<Mark> marks{};   ///< of what is on its way to the disk
+    LogIndex index;
   };
 
   [[nodiscard]] Log& log(SubgroupId subgroup);
   void append(Log& log, const store::EntryHead& head, std::span<const std::byte> payload);
   void mark(Log& log);
-  void begin_anew(SubgroupId subgroup);
+  void begin_anew(SubgroupId subgroup, const views::LogPoint& begin);
 
   NodeJournal& journal_;
   Limit message_bytes_max_;
   std::function<void()> on_ready_;
   std::map<SubgroupId, Log> logs_;  // that have an entry
+  store::JournalPosition needed_;   // what lies before is of no log any more
   LogStamps stamps_;
   std::stop_source end_;            // of the work on the thread
   std::shared_ptr<StateThread> thread_ = std::make_shared<StateThread>();  // readers may outlive this

@@ -172,7 +172,7 @@ class Allocator {
     subgroup.name = plan.name;
     subgroup.mode = plan.mode;
     subgroup.storage = plan.storage;
-    subgroup.history = plan.history.completed();
+    subgroup.history = plan.history.completed(plan.storage);
     subgroup.topics = plan.topics;
     if (const auto found = profiles.find(plan.profile); found != profiles.end()) subgroup.profile = found->second;
     if (!filling.adequate) {

@@ -54,8 +54,8 @@ class LayoutPart {
   LayoutPart& shards(std::uint32_t count);
   LayoutPart& unordered();                      ///< delivers on receipt
   LayoutPart& logged();                         ///< each member's journal keeps what it delivers; ordered parts alone
-  /// Each member keeps the last messages in memory for newcomers; ordered parts alone, that are not logged. A part whose
-  /// only bound is age has history_bytes_usual besides.
+  /// Each member keeps the last messages in memory for newcomers; ordered parts alone. A part whose only bound is age has
+  /// history_bytes_usual besides. Of a logged part it bounds the log: see the configuration's "history".
   LayoutPart& history(const HistoryBounds& bounds);
   LayoutPart& profile(std::string name);        ///< sizes as [SUBGROUP/name] of the configuration says
 
@@ -92,7 +92,7 @@ class LayoutParts {
   /// or is taken; a node that is not in the group; senders that are no members; a profile that the configuration does not
   /// have; fewer members than one needs, also when all nodes are there; at_most below at_least, or without shards; one
   /// that is logged, and unordered, one of too many, or of a configuration without [PERS] file_path or named founders; one
-  /// that keeps a history and is unordered or logged, or whose largest message has no room there.
+  /// that keeps a history and is unordered, or whose largest message has no room there.
   [[nodiscard]] Result<LayoutFunction> function() const;
 
  private:

@@ -151,7 +151,7 @@ void each_history(const Layout& layout, const Profiles& profiles, const Visit& v
 void check_histories(const Layout& layout, const Profiles& profiles, const LayoutSource& source,
                      std::vector<Error>& problems) {
   each_history(layout, profiles, [&](const SubgroupPlan& plan, std::uint64_t message_bytes_max) {
-    auto fault = fault_of(plan.history.completed(), plan.mode, plan.storage, message_bytes_max);
+    auto fault = fault_of(plan.history.completed(plan.storage), plan.mode, plan.storage, message_bytes_max);
     if (!fault) return;
     problems.push_back(Error(ErrorKind::bad_config, fmt::format("subgroup \"{}\": {}", plan.name, fault->what))
                            .at(place_in(source, plan.path))
@@ -162,6 +162,7 @@ void check_histories(const Layout& layout, const Profiles& profiles, const Layou
 std::vector<std::string> notes_of_histories(const Layout& layout, const Profiles& profiles, const LayoutSource& source) {
   std::vector<std::string> notes;
   each_history(layout, profiles, [&](const SubgroupPlan& plan, std::uint64_t message_bytes_max) {
+    if (plan.storage == SubgroupStorage::logged) return;
     const HistoryBounds bounds = plan.history.completed();
     const auto by_default =
         plan.history.by_age_alone() ? fmt::format(", bytes being {}, for age_ms is the only bound", bounds.bytes) : "";

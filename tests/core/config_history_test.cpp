@@ -75,8 +75,6 @@ TEST_CASE("a history that is none is refused where it stands") {
 }
 
 TEST_CASE("a history that the subgroup cannot have is refused at its entry, with the reason and the way out") {
-  check(R"([{"name": "a", "history": 5, "storage": "logged"}])",
-        {{"test.cfg:4, layout[0]", "subgroup \"a\": it keeps a history, and is logged", "let its storage be memory"}});
   check(R"([{"name": "fine", "history": 5}, {"name": "a", "history": 5, "mode": "unordered"}])",
         {{"test.cfg:4, layout[1]", "subgroup \"a\": it keeps a history, and is unordered", "let it be ordered"}});
   check(R"([{"name": "a", "history": {"bytes": 10287}}, {"name": "b", "history": {"bytes": 10288}}])",

@@ -26,7 +26,7 @@ TEST_CASE("messages have the time of their batch until it is forgotten") {
   stamps.forget(first, 5);
   CHECK(stamps.of(first, 5) == 160);
   CHECK(stamps.of(second, 1) == 150);
-  stamps.begin_anew(second);
+  stamps.begin_anew(second, 0);
   CHECK_FALSE(stamps.of(second, 1));
 }
 

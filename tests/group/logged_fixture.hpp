@@ -23,13 +23,16 @@ class LoggedFixture : public GroupFixture {
     return "founders = " + founders + "\njoin_timeout_ms = 20000\n[PERS]\nfile_path = " + directory() + "/journals";
   }
   /// Joins those from `first` on; "orders" is logged.
-  [[nodiscard]] std::vector<std::unique_ptr<Group>> join_logged(unsigned first, unsigned members) {
+  [[nodiscard]] std::vector<std::unique_ptr<Group>> join_logged(unsigned first, unsigned members,
+                                                                 const HistoryBounds& history = {}) {
     GroupOptions options;
     const LayoutFunction configured = *config(0, members, with_journals(members)).layout_function();
-    options.layout = [configured](const std::vector<NodeId>& nodes, const View* previous) {
+    options.layout = [configured, history](const std::vector<NodeId>& nodes, const View* previous) {
       std::vector<SubgroupView> subgroups = configured(nodes, previous);
       for (SubgroupView& each : subgroups) {
-        if (each.name == "orders") each.storage = SubgroupStorage::logged;
+        if (each.name != "orders") continue;
+        each.storage = SubgroupStorage::logged;
+        each.history = history;
       }
       return subgroups;
     };

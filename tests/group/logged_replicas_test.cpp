@@ -260,6 +260,29 @@ TEST_CASE_METHOD(LoggedFixture, "a program with other Methods than those in the 
   leave_all(groups);
 }
 
+TEST_CASE_METHOD(LoggedFixture, "an object whose log was bounded once, and lacks its first calls, is refused by a sentence") {
+  {
+    auto groups = join_logged(0, 1, {.messages = 20});
+    groups[0]->subgroup("orders").on_delivery([](auto) {});
+    for (unsigned i = 0; i < 4000; ++i) {
+      groups[0]->subgroup("orders").send(std::string(1000, '.'));
+      if (i % 100 == 99) REQUIRE(groups[0]->subgroup("orders").await_durable(i, patience));
+    }
+    const auto refused = thrown_by([&] { attach_all<Diary>(groups); });
+    REQUIRE(refused);
+    CHECK_THAT(refused->to_string(), Catch::Contains("keeps the last messages of its log alone"));
+    leave_all(groups);
+  }
+  auto groups = join_logged(0, 1);
+  auto diaries = attach_all<Diary>(groups);
+  const auto refused = thrown_by([&] { diaries[0].loaded(patience); });
+  REQUIRE(refused);
+  CHECK(refused->kind() == ErrorKind::refused);
+  CHECK_THAT(refused->to_string(), Catch::Contains("the log of subgroup orders begins with message ") &&
+                                       Catch::Contains("trimmed away when the subgroup had a history"));
+  CHECK(thrown_by([&] { groups[0]->wait(); }));
+}
+
 TEST_CASE_METHOD(LoggedFixture, "a later program runs the calls of a log whose list of methods it names") {
   {
     auto groups = join_logged(0, 1);

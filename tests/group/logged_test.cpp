@@ -24,7 +24,8 @@ class Given {
     {
       const std::lock_guard lock(mutex_);
       for (const Delivery& each : batch) {
-        if (each.version != texts_.size()) gap_ = true;
+        if (texts_.empty()) first_ = each.version;
+        if (each.version != first_ + texts_.size()) gap_ = true;
         texts_.emplace_back(reinterpret_cast<const char*>(each.payload.data()), each.payload.size());
       }
     }
@@ -35,6 +36,14 @@ class Given {
     std::unique_lock lock(mutex_);
     REQUIRE(changed_.wait_for(lock, patience, [&] { return texts_.size() >= count; }));
     REQUIRE_FALSE(gap_);
+    REQUIRE(first_ == 0);
+    return texts_;
+  }
+  /// All up to that one, from whichever was the first, once that is there.
+  [[nodiscard]] std::vector<std::string> await_end(const std::string& last) {
+    std::unique_lock lock(mutex_);
+    REQUIRE(changed_.wait_for(lock, patience, [&] { return !texts_.empty() && texts_.back() == last; }));
+    REQUIRE_FALSE(gap_);
     return texts_;
   }
 
@@ -42,6 +51,7 @@ class Given {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> texts_;
+  std::uint64_t first_ = 0;  // version
   bool gap_ = false;
 };
 
@@ -96,6 +106,52 @@ TEST_CASE_METHOD(LoggedFixture, "a member that comes back gets what it missed of
     groups[0]->leave();
     groups[1]->leave();
   }
+}
+
+TEST_CASE_METHOD(LoggedFixture, "a log that its history bounds begins later, at newcomers and after a stop of all") {
+  constexpr HistoryBounds kept{.messages = 50};
+  constexpr std::uint64_t count = 4000;
+  std::vector<std::string> texts = numbered(count);
+  for (std::string& text : texts) text.resize(1000, '.');
+  std::uint64_t begins = 0;
+  {
+    auto groups = join_logged(0, 3, kept);
+    std::vector<Given> given(3);
+    for (unsigned i = 0; i < 3; ++i) take(*groups[i], given[i]);
+    const auto send = [&](std::uint64_t from, std::uint64_t to) {
+      for (std::uint64_t i = from; i < to; ++i) groups[0]->subgroup("orders").send(texts[i]);
+      for (unsigned i = 0; i < 2; ++i) REQUIRE(groups[i]->subgroup("orders").await_durable(to - 1, patience));
+    };
+    send(0, 100);
+    groups[2]->leave();
+    groups[2].reset();
+    for (std::uint64_t sent = 100; sent < count - 100; sent += 100) send(sent, sent + 100);
+    CHECK(given[0].await(count - 100).front() == texts.front());
+    // The third was away for longer than the others keep what it lacks.
+    auto third = join_logged(2, 3, kept);
+    Given late;
+    take(*third[0], late);
+    send(count - 100, count);
+    third[0]->loaded(patience);
+    const std::vector<std::string> has = late.await_end(texts.back());
+    begins = count - has.size();
+    CHECK(begins > count / 2);
+    CHECK(has.size() >= kept.messages);
+    CHECK(std::ranges::equal(has, std::span(texts).subspan(begins)));
+    leave_all(third);
+    groups.pop_back();
+    leave_all(groups);
+  }
+  auto groups = join_logged(0, 3, kept);
+  std::vector<Given> given(3);
+  for (unsigned i = 0; i < 3; ++i) take(*groups[i], given[i]);
+  for (Given& each : given) {
+    const std::vector<std::string> has = each.await_end(texts.back());
+    CHECK(has.size() >= kept.messages);
+    CHECK(has.size() < count / 2);
+    CHECK(std::ranges::equal(has, std::span(texts).last(has.size())));
+  }
+  leave_all(groups);
 }
 
 TEST_CASE_METHOD(LoggedFixture, "a group is loaded when a handler on a thread of its own has returned from all of a log") {

@@ -123,7 +123,7 @@ class NodeLogs::Writer final : public views::LogWriter {
   Writer(ProcessLogs& logs, std::uint32_t subgroup, std::uint64_t message_bytes_max)
       : logs_(logs), subgroup_(subgroup), stream_(message_bytes_max) {}
   void write(std::span<const std::byte> piece) override {
-    stream_.take(piece, [this](const views::LogPoint& begin) { return begin_at(begin); },
+    stream_.take(piece, [this](const views::LogPoint& begin) { begin_at(begin); },
                  [this](const group::StreamedMessage& message) {
                    logs_.all_.append(logs_, subgroup_, {message.sender, message.view, message.sequence,
                                                         {message.payload.begin(), message.payload.end()}});
@@ -134,15 +134,14 @@ class NodeLogs::Writer final : public views::LogWriter {
   [[nodiscard]] bool valid() const noexcept override { return stream_.valid(); }
 
  private:
-  bool begin_at(const views::LogPoint& begin) {
+  void begin_at(const views::LogPoint& begin) {
     Report& report = logs_.all_.report_;
     if (begin == logs_.log(subgroup_).end()) {
       report.hit(begin.version > 0 ? Probe::log_went_on : Probe::log_whole);
-      return true;
+      return;
     }
     if (begin.version > 0) report.hit(Probe::log_began_later);
     logs_.all_.begin_anew(logs_, subgroup_, begin);
-    return true;
   }
 
   ProcessLogs& logs_;
