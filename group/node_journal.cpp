@@ -68,9 +68,11 @@ void NodeJournal::append_base(const store::LogEnd& end, std::uint64_t time) {
   put({store::EntryKind::base, end.subgroup, NodeId(0), end.view, end.sequence, time}, {}, store::Vouch::later, end);
 }
 
-// A reader begins with segments that are there; another trim could take them from it.
+// A reader begins with segments that are there; another trim could take them from it. The last record of views may still be
+// on its way to the disk, or in the reserve: then one before it counts.
 void NodeJournal::trim(store::JournalPosition before) {
-  if (thread_ == nullptr || !view_ || before <= trimmed_ || hold_.use_count() > 1) return;
+  if (thread_ == nullptr || before <= trimmed_ || hold_.use_count() > 1) return;
+  if (!view_ || durable() <= view_->position) return;
   before = without_view(before);
   if (before <= trimmed_) return;
   trimmed_ = before;
@@ -140,17 +142,14 @@ std::optional<Error> NodeJournal::failure() const {
 
 // It may have been full when this began, and then there was space: what the thread says is looked at before each wait.
 Result<void> NodeJournal::commit(const store::EntryHead& head, std::span<const std::byte> payload) {
-  const store::JournalPosition position = end_;
+  view_ = ViewEntry{head, {payload.begin(), payload.end()}, end_};
   put(head, payload, store::Vouch::first);
   if (thread_ == nullptr) return closed_before_written();
   const store::JournalPosition behind = end_;
   while (true) {
     const std::uint64_t seen = progress();
     flush();
-    if (durable() >= behind) {
-      view_ = ViewEntry{head, {payload.begin(), payload.end()}, position};
-      return {};
-    }
+    if (durable() >= behind) return {};
     if (const State state = thread_->state(); state != State::running) {
       if (auto why = thread_->error())
         return keep_in_reserve(*reserve_, store::JournalPosition(behind.value() - 1), payload, *std::move(why));

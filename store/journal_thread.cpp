@@ -110,7 +110,8 @@ void JournalThread::set_state(State state, std::optional<Error> error) {
 bool JournalThread::await(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   if (!batch_.empty()) {  // the disk is full: more is taken only when that is written, for the bound is on what waits
-    given_.wait_for(lock, stop, options_.retry_after, [] { return false; });
+    given_.wait_for(lock, stop, options_.retry_after, [this] { return inbox_.trim.value() != 0; });
+    trim_ = std::max(trim_, std::exchange(inbox_.trim, JournalPosition()));
     return !stop.stop_requested();
   }
   switch (idle_) {
@@ -188,6 +189,8 @@ void JournalThread::idle() {
 
 void JournalThread::run(const std::stop_token& stop) {
   while (state_.load(std::memory_order_relaxed) != State::failed && await(stop)) {
+    const bool full = state_.load(std::memory_order_relaxed) == State::full;
+    if (full && trim_.value() != 0) trim_now();  // makes space, perhaps
     if (!batch_.empty()) commit();
     else if (trim_.value() != 0) trim_now();
     else idle();
