@@ -65,6 +65,11 @@ std::span<const std::byte> Batch::seal(const SegmentSeal& seal, JournalPosition 
   return std::span(bytes_).first(bytes());
 }
 
+void Batch::visit(const Visitor& visitor) const {
+  for (const Waiting& waiting : entries_)
+    visitor(waiting.head, waiting.version, std::span(bytes_).subspan(waiting.at + entry_head_bytes, waiting.size));
+}
+
 void Batch::clear() noexcept {
   entries_.clear();
   used_ = 0;

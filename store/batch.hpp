@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,11 @@ class Batch {
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t count() const noexcept { return entries_.size(); }
+  /// Is given an entry, its version if it is a `base`, and its payload, which is valid during the call.
+  using Visitor = std::function<void(const EntryHead&, LogVersion, std::span<const std::byte>)>;
+  /// In their order.
+  void visit(const Visitor& visitor) const;
+
   /// In the file: whole blocks.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return whole_blocks(used_); }
 

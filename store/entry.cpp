@@ -20,6 +20,7 @@ std::string_view to_string(EntryKind kind) noexcept {
     case EntryKind::view: return "view";
     case EntryKind::acceptance: return "acceptance";
     case EntryKind::base: return "base";
+    case EntryKind::signature: return "signature";
   }
   return "unknown";
 }

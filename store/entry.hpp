@@ -25,6 +25,8 @@ enum class EntryKind : std::uint16_t {
   acceptance = 3,  ///< a view that was accepted, and may be decided; of the log of `no_subgroup`
   base = 4,        ///< the subgroup's log goes on with this version, behind the link that is its payload: what this journal
                    ///< has of the log before is void
+  signature = 5,   ///< the node's signature over a log up to some version; of the log of `no_subgroup`. In segments of the
+                   ///< second format alone.
 };
 
 [[nodiscard]] std::string_view to_string(EntryKind kind) noexcept;

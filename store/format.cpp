@@ -42,7 +42,7 @@ struct EntryFields {
 static_assert(sizeof(EntryFields) == entry_head_bytes && std::has_unique_object_representations_v<EntryFields>);
 
 bool is_kind(std::uint16_t kind) noexcept {
-  return kind >= static_cast<std::uint16_t>(EntryKind::message) && kind <= static_cast<std::uint16_t>(EntryKind::base);
+  return kind >= static_cast<std::uint16_t>(EntryKind::message) && kind <= static_cast<std::uint16_t>(EntryKind::signature);
 }
 
 /// The link covers the rest of the entry, but a base's, which is given to it.
@@ -109,9 +109,9 @@ std::optional<LogEnds> read_log_ends(std::span<const std::byte> copy, const Segm
 }
 
 Blocks head_block(const SegmentHead& head) {
-  return digested_block(head_magic, format_version, head.owner.node, head.seal.journal.words, head.owner.group.words,
-                        head.seal.number, head.seal.incarnation, head.bytes, head.oldest, head.first, head.logs,
-                        head.log_ends.words);
+  return digested_block(head_magic, static_cast<std::uint32_t>(head.format), head.owner.node, head.seal.journal.words,
+                        head.owner.group.words, head.seal.number, head.seal.incarnation, head.bytes, head.oldest, head.first,
+                        head.logs, head.log_ends.words);
 }
 
 HeadReading read_head(std::span<const std::byte> block) noexcept {
@@ -135,10 +135,11 @@ HeadReading read_head(std::span<const std::byte> block) noexcept {
   head.logs = reader.get<std::uint64_t>();
   head.log_ends.words = reader.get<Words>();
   if (magic != head_magic || !reader.ok()) return reading;
-  if (reading.version != format_version) {
+  if (reading.version == 0 || reading.version > latest_format) {
     reading.state = BlockState::unknown;
     return reading;
   }
+  head.format = static_cast<SegmentFormat>(reading.version);
   const bool whole = is_digested(block, block.size() - reader.rest().size()) && is_possible(head);
   if (whole) reading.state = BlockState::whole;
   return reading;

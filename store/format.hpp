@@ -15,7 +15,12 @@
 
 namespace spindrift::store {
 
-inline constexpr std::uint32_t format_version = 1;
+/// The versions of the format: what a program of the first one takes for damage is in segments of a later one alone.
+enum class SegmentFormat : std::uint32_t {
+  first = 1,
+  with_signatures = 2,  ///< there may be entries of the kind `signature`
+};
+inline constexpr std::uint32_t latest_format = 2;
 
 /// The node that a journal is of; nobody else goes on with it.
 struct JournalOwner {
@@ -41,6 +46,7 @@ struct SegmentHead {
   JournalPosition first;      ///< of its first entry; everything before it was durable when the head was written
   std::uint64_t logs = 0;     ///< so many logs have an end before it: in two copies behind the second head
   Digest log_ends;            ///< the digest of these
+  SegmentFormat format = SegmentFormat::first;
   friend bool operator==(const SegmentHead&, const SegmentHead&) = default;
 };
 
@@ -104,7 +110,7 @@ inline constexpr std::size_t entry_alignment = 8;
 enum class BlockState {
   whole,
   blank,    ///< zeros: it was never written
-  unknown,  ///< of another version of the format
+  unknown,  ///< of a later version of the format
   damaged,
 };
 

@@ -78,6 +78,7 @@ Result<void> Journal::mend_heads(const FoundSegment& segment) {
 
 Result<void> Journal::begin_segment(std::uint64_t entry_bytes) {
   SegmentHead head;
+  head.format = options_.format;
   head.seal = {seal_.journal, segments_.empty() ? 0 : segments_.back().number + 1, writer_.incarnation};
   head.owner = writer_.owner;
   head.first = end_;
@@ -134,8 +135,8 @@ Result<void> Journal::write(Batch& batch, Wait wait) {
   SPINDRIFT_TRY(finish_commit());
   auto written = wait == Wait::yes ? file_->write_durably(offset_, sealed) : file_->begin_write(offset_, sealed);
   if (!written) return fail(std::move(written).error());
-  std::swap(writing_, batch);
-  end_ = JournalPosition(end_.value() + writing_.count());
+  std::swap(writing_.batch, batch);
+  end_ = JournalPosition(end_.value() + writing_.batch.count());
   offset_ += bytes;
   prepared_ = std::max(prepared_, offset_);
   if (wait == Wait::yes) note_written();
@@ -143,13 +144,14 @@ Result<void> Journal::write(Batch& batch, Wait wait) {
 }
 
 void Journal::note_written() noexcept {
-  durable_ = JournalPosition(durable_.value() + writing_.count());
-  writing_.clear();
+  durable_ = JournalPosition(durable_.value() + writing_.batch.count());
+  if (writing_.taker) writing_.taker(writing_.batch);
+  writing_.batch.clear();
 }
 
 Result<void> Journal::finish_commit() {
   SPINDRIFT_TRY(usable());
-  if (writing_.empty()) return {};
+  if (writing_.batch.empty()) return {};
   if (auto written = file_->finish_write(); !written) return fail(std::move(written).error());
   note_written();
   return {};

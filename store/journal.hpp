@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/digest.hpp>
@@ -25,6 +27,7 @@ struct JournalOptions {
   /// A process that appends little leaves little behind, all of which is read at each later start. Whole blocks, at least 8.
   std::uint64_t first_segment_bytes = std::uint64_t{256} << 10U;
   std::uint64_t prepared_bytes = std::uint64_t{1} << 20U;  ///< so much is kept written with zeros ahead; 0: nothing is
+  SegmentFormat format = SegmentFormat::first;             ///< of the segments that are begun
 };
 
 /// A process of a node.
@@ -42,6 +45,10 @@ class Journal {
   /// bad_input (entries that were durable are damaged), disk_full, resource.
   [[nodiscard]] static Result<Journal> open(Storage& storage, const JournalFindings& findings, const JournalWriter& writer,
                                             const Digest& fresh, const JournalOptions& options);
+
+  /// Is given each batch when it has become durable; may take it, and leave an empty one that has memory. Throws nothing.
+  using Taker = std::function<void(Batch&)>;
+  void give_durable_to(Taker taker) { writing_.taker = std::move(taker); }
 
   /// Begins to write the batch, behind the one before, which is durable then. Takes its entries, and leaves it empty.
   /// Errors: disk_full (the batch is as it was: it may be tried again when there is space), resource (for good).
@@ -78,6 +85,11 @@ class Journal {
     JournalPosition first;
   };
 
+  struct UnderWay {
+    Batch batch;  // is being written; empty: nothing is
+    Taker taker;  // gets it then; null: nobody does
+  };
+
   Journal(Storage& storage, const JournalFindings& findings, const JournalWriter& writer, const Digest& fresh,
           const JournalOptions& options);
 
@@ -110,7 +122,7 @@ class Journal {
   JournalPosition durable_;
   JournalPosition end_;
   LogEnds ends_;
-  Batch writing_;                 // is being written; empty: nothing is
+  UnderWay writing_;
   std::optional<Error> failure_;  // why nothing is written any more
 };
 

@@ -19,7 +19,7 @@ namespace spindrift::store {
 struct SegmentReading {
   std::optional<SegmentHead> head;         ///< nothing: neither is whole
   LogEnds ends;                            ///< where the logs end before it
-  std::uint32_t version = format_version;  ///< another: a head is of that version
+  std::uint32_t version = latest_format;    ///< another: a head is of that version, which is unknown
   std::vector<std::uint64_t> lost;         ///< places of heads and copies that are not whole
   SegmentMark mark;                        ///< number 0: none is whole
   bool lost_marks = false;                 ///< both were written, and neither is whole

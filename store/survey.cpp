@@ -30,7 +30,7 @@ Result<void> check_place(const SegmentHead& head, std::uint64_t number, const st
 
 Error unknown_version(const std::string& place, std::uint32_t version) {
   return Error(ErrorKind::unsupported, "the segment has version " + std::to_string(version) + " of the format, and this " +
-                                           "program knows " + std::to_string(format_version))
+                                           "program knows those up to " + std::to_string(latest_format))
       .at(place)
       .fix("use the program that wrote it, or a later one");
 }
@@ -70,7 +70,7 @@ Result<Survey> survey(Storage& storage, const std::optional<JournalOwner>& owner
       continue;
     }
     SPINDRIFT_TRY_ASSIGN(auto reading, read_named(storage, name));
-    if (!reading.head && reading.version != format_version) return unknown_version(storage.place(name), reading.version);
+    if (!reading.head && reading.version != latest_format) return unknown_version(storage.place(name), reading.version);
     if (reading.head) {
       SPINDRIFT_TRY(check_place(*reading.head, *number, storage.place(name), owner, journal));
       journal = reading.head->seal.journal;

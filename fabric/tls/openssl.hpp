@@ -19,6 +19,7 @@ struct FreeOpenssl {
   void operator()(AUTHORITY_KEYID* object) const noexcept { AUTHORITY_KEYID_free(object); }
   void operator()(BIO* object) const noexcept { BIO_free_all(object); }
   void operator()(BIGNUM* object) const noexcept { BN_free(object); }
+  void operator()(EVP_MD_CTX* object) const noexcept { EVP_MD_CTX_free(object); }
   void operator()(EVP_PKEY* object) const noexcept { EVP_PKEY_free(object); }
   void operator()(GENERAL_NAMES* object) const noexcept { GENERAL_NAMES_free(object); }
   void operator()(SSL* object) const noexcept { SSL_free(object); }

@@ -45,6 +45,10 @@ TEST_CASE("a segment's head and mark are read as they were written") {
   const HeadReading head = read_head(head_block(example_head()));
   REQUIRE(head.state == BlockState::whole);
   CHECK(head.head == example_head());
+  SegmentHead signed_one = example_head();
+  signed_one.format = SegmentFormat::with_signatures;
+  CHECK(read_head(head_block(signed_one)).head == signed_one);
+  CHECK(head_block(signed_one) != head_block(example_head()));
   const SegmentMark mark{3, JournalPosition(120), 6};
   const MarkReading reading = read_mark(mark_block(seal, mark), seal);
   REQUIRE(reading.state == BlockState::whole);
