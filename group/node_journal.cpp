@@ -23,6 +23,17 @@ Result<std::unique_ptr<NodeJournal>> NodeJournal::open(FoundJournal found, const
   return journal;
 }
 
+Result<std::unique_ptr<NodeJournal>> NodeJournal::open_signed(FoundJournal found, Options options,
+                                                              std::unique_ptr<LogSigner> signer, Progress on_progress) {
+  if (auto resumed = signer->resume(found); !resumed)
+    return unusable_journal(found.place, found.node, std::move(resumed).error());
+  options.journal.format = store::SegmentFormat::with_signatures;
+  std::unique_ptr<NodeJournal> journal(new NodeJournal(std::move(found), std::move(on_progress)));
+  journal->signer_ = std::move(signer);
+  SPINDRIFT_TRY(journal->start(options));
+  return journal;
+}
+
 NodeJournal::~NodeJournal() { static_cast<void>(close()); }
 
 Result<void> NodeJournal::start(const Options& options) {
@@ -32,6 +43,10 @@ Result<void> NodeJournal::start(const Options& options) {
   end_ = journal.end();
   time_ = found_.content.findings.time;
   bases_ = found_.content.bases;
+  if (signer_ != nullptr) {
+    SPINDRIFT_TRY(signer_->start(end_, [this] { note_progress(); }));
+    journal.give_durable_to([this](store::Batch& durable) { signer_->take(durable); });
+  }
   try {
     thread_ = std::make_unique<store::JournalThread>(std::move(journal), options.thread, [this] { note_progress(); });
   } catch (const Exception& why) {
@@ -112,9 +127,30 @@ void NodeJournal::give_waiting() {
 
 void NodeJournal::flush() {
   if (thread_ == nullptr) return;
+  append_signatures();
   give_waiting();
   thread_->flush();
   tell_of_space();
+}
+
+// One over a log that has begun anew since says nothing about that log.
+void NodeJournal::append_signatures() {
+  if (signer_ == nullptr) return;
+  for (const LogSigner::Ready& ready : signer_->take_ready()) {
+    if (ready.base != log(ready.subgroup).base) continue;
+    put({store::EntryKind::signature, store::no_subgroup, node(), ViewId(0), SequenceNumber(0), time_}, ready.payload,
+        store::Vouch::later);
+  }
+}
+
+void NodeJournal::finish_signatures() {
+  if (signer_ == nullptr) return;
+  for (std::uint64_t seen = progress(); thread_->state() == State::running && durable() < end_; seen = progress()) {
+    flush();
+    await_progress(seen);
+  }
+  if (thread_->state() == State::running) signer_->finish();
+  flush();
 }
 
 // A full disk is told of once each time: sends in logged subgroups are refused here, and wait at the other members.
@@ -137,7 +173,8 @@ bool NodeJournal::full() const noexcept { return thread_ != nullptr && thread_->
 
 std::optional<Error> NodeJournal::failure() const {
   if (thread_ == nullptr) return failure_;
-  return thread_->state() == State::failed ? thread_->error() : std::nullopt;
+  if (thread_->state() == State::failed) return thread_->error();
+  return signer_ == nullptr ? std::nullopt : signer_->failure();
 }
 
 // It may have been full when this began, and then there was space: what the thread says is looked at before each wait.
@@ -166,6 +203,7 @@ Result<void> NodeJournal::close() {
     if (waiting_.empty()) break;
     await_progress(seen);
   }
+  finish_signatures();
   auto stopped = thread_->stop();
   {
     const std::lock_guard lock(mutex_);

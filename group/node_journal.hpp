@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <spindrift/group/found_journal.hpp>
+#include <spindrift/group/log_signer.hpp>
 #include <spindrift/store/journal_thread.hpp>
 
 namespace spindrift::group {
@@ -43,6 +44,10 @@ class NodeJournal {
   /// Goes on with it, and starts the thread. Errors: as of `FoundJournal::take`.
   [[nodiscard]] static Result<std::unique_ptr<NodeJournal>> open(FoundJournal found, const Options& options,
                                                                  Progress on_progress);
+  /// The same, and signs its logs. Errors: besides, as of `LogSigner::resume`.
+  [[nodiscard]] static Result<std::unique_ptr<NodeJournal>> open_signed(FoundJournal found, Options options,
+                                                                        std::unique_ptr<LogSigner> signer,
+                                                                        Progress on_progress);
   /// As `close`.
   ~NodeJournal();
   NodeJournal(const NodeJournal&) = delete;
@@ -119,6 +124,9 @@ class NodeJournal {
                           const Base& base);
   [[nodiscard]] store::JournalPosition without_view(store::JournalPosition before);
   void give_waiting();
+  void append_signatures();
+  /// Signs all that is on its way to the disk.
+  void finish_signatures();
   void tell_of_space();
   void note_progress();
   [[nodiscard]] std::uint64_t progress();
@@ -142,6 +150,7 @@ class NodeJournal {
   std::optional<Error> failure_;                // once it is closed: why not all is on the disk
   store::JournalPosition durable_;              // once it is closed
   std::optional<store::Reserve> reserve_;       // the poller's, as long as there is a storage
+  std::unique_ptr<LogSigner> signer_;           // null: logs are not signed. The thread calls it
   std::unique_ptr<store::JournalThread> thread_;  // until it is closed; the last, for it calls this object
 };
 

@@ -187,6 +187,7 @@ Result<NodeMemory> open_node_memory(const Config& config, const GuardedDirectory
     return Error(ErrorKind::bad_argument, "subgroup " + logged->name + " is logged, and nothing says where")
         .fix("name in [PERS] file_path a directory on a disk that lasts");
   }
+  SPINDRIFT_TRY_ASSIGN(auto signer, open_log_signer(config, layout));
   SPINDRIFT_TRY_ASSIGN(auto file, ViewFile::open(directory, node));
   NodeMemory memory;
   if (!place) {
@@ -199,7 +200,9 @@ Result<NodeMemory> open_node_memory(const Config& config, const GuardedDirectory
   }
   SPINDRIFT_TRY_ASSIGN(FoundJournal found, FoundJournal::take(*place, node));
   const NodeJournal::Options options{.journal = journal_options(JournalUse::logs), .thread = {}};
-  SPINDRIFT_TRY_ASSIGN(memory.journal, NodeJournal::open(std::move(found), options, std::move(wake)));
+  auto journal = signer == nullptr ? NodeJournal::open(std::move(found), options, std::move(wake))
+                                   : NodeJournal::open_signed(std::move(found), options, std::move(signer), std::move(wake));
+  SPINDRIFT_TRY_ASSIGN(memory.journal, std::move(journal));
   SPINDRIFT_TRY_ASSIGN(memory.record, ViewJournal::open(std::move(file), memory.journal));
   return memory;
 }

@@ -1,0 +1,263 @@
+// A batch is digested behind its commit, outside of the mutex; what waits is bounded, so a disk that is faster than SHA-256
+// waits in the end.
+#include <spindrift/group/log_signer.hpp>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <spindrift/core/limits.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/group/log_proof.hpp>
+#include <spindrift/group/status.hpp>
+#include <spindrift/store/examine.hpp>
+
+namespace spindrift::group {
+namespace {
+
+using std::chrono::steady_clock;
+constexpr std::chrono::seconds between_looks_at_keys{1};
+constexpr std::size_t spare_max = 4;
+
+Error not_as_signed(const FoundJournal& found, const LogName& name, const ProofProblem& problem) {
+  const bool missing = problem.kind == ProofProblem::Kind::missing;
+  return Error(ErrorKind::bad_input, "the log of " + name.subgroup + " is not the one that this node has signed: messages [" +
+                                         std::to_string(problem.since) + ", " + std::to_string(problem.version) + ") are " +
+                                         (missing ? "missing" : "others"))
+      .at(found.place.of(found.node))
+      .fix("keep a copy of the directory, and see what can be proved: spindrift log verify --keys. If other members have "
+           "the log, have this node forget its journal: spindrift group forget --config FILE NODE");
+}
+
+}  // namespace
+
+LogSigner::LogSigner(fabric::tls::SigningKey key, Options options) : key_(std::move(key)), options_(std::move(options)) {
+  for (const auto& [subgroup, name] : options_.names) {
+    const LogName named{options_.group, name};
+    logs_[subgroup] = {named, {}, chainer_.begin(named, {}), {}};
+  }
+}
+
+LogSigner::~LogSigner() {
+  {
+    const std::lock_guard lock(mutex_);
+    shared_.ending = std::max(shared_.ending, Ending::at_once);
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+// ---- what the journal has
+
+// Signatures are taken for this node's own here: to verify them all takes a while, and a third party does it.
+Result<void> LogSigner::resume(const FoundJournal& found) {
+  const auto& findings = found.content.findings;
+  SignatureCollector signatures([](const LogSignature&) { return SignatureMark(); });
+  SPINDRIFT_TRY(store::visit_entries(*found.storage, findings, findings.first(), [&](const store::Entry& entry) {
+    signatures.take(entry);
+    return true;
+  }));
+  std::map<SubgroupId, ChainWalk> walks;
+  for (auto& [subgroup, log] : logs_) {
+    const auto base = found.content.bases.find(subgroup);
+    if (base != found.content.bases.end()) log.base = base->second;
+    const auto own = signatures.logs().find(subgroup);
+    const bool is_signed = own != signatures.logs().end() && own->second.name == log.name.subgroup;
+    walks.emplace(subgroup, ChainWalk(log.name, is_signed ? own->second : SignedLog()));
+  }
+  SPINDRIFT_TRY(store::visit_entries(*found.storage, findings, findings.first(), [&](const store::Entry& entry) {
+    if (entry.head.kind != store::EntryKind::message) return true;
+    const auto walk = walks.find(entry.head.subgroup);
+    if (walk != walks.end() && entry.position >= logs_.at(entry.head.subgroup).base) walk->second.take(entry);
+    return true;
+  }));
+  for (auto& [subgroup, log] : logs_) {
+    const LogProof proof = walks.at(subgroup).finish(findings.ends.of(subgroup).version);
+    for (const ProofProblem& problem : proof.problems) {
+      if (problem.kind != ProofProblem::Kind::unsigned_) return not_as_signed(found, log.name, problem);
+    }
+    if (proof.chain) log.chain = *proof.chain;
+    log.signed_to = proof.last ? proof.last->chain.version : log.chain.first;
+  }
+  return {};
+}
+
+// ---- threads
+
+Result<void> LogSigner::start(store::JournalPosition end, std::function<void()> on_ready) {
+  next_ = end;
+  on_ready_ = std::move(on_ready);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& why) {
+    return out_of_threads(why);
+  }
+  return {};
+}
+
+void LogSigner::take(store::Batch& durable) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] {
+    const bool has_room = shared_.waiting.empty() || shared_.bytes < options_.waiting_bytes_max;
+    return has_room || shared_.ending == Ending::at_once || shared_.failure;
+  });
+  if (shared_.failure || shared_.ending == Ending::at_once) return;
+  store::Batch empty;
+  if (!shared_.spare.empty()) {
+    empty = std::move(shared_.spare.back());
+    shared_.spare.pop_back();
+  }
+  shared_.bytes += durable.bytes();
+  shared_.waiting.push_back(std::exchange(durable, std::move(empty)));
+  lock.unlock();
+  changed_.notify_all();
+}
+
+std::vector<LogSigner::Ready> LogSigner::take_ready() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(shared_.ready, {});
+}
+
+void LogSigner::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    shared_.ending = std::max(shared_.ending, Ending::when_signed);
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<Error> LogSigner::failure() const {
+  const std::lock_guard lock(mutex_);
+  return shared_.failure;
+}
+
+bool LogSigner::is_over() const {
+  const std::lock_guard lock(mutex_);
+  const bool all_signed = shared_.ending == Ending::when_signed && shared_.waiting.empty() && !has_news();
+  return shared_.ending == Ending::at_once || all_signed;
+}
+
+void LogSigner::run() {
+  try {
+    work();
+    return;
+  } catch (const Exception& why) {
+    const std::lock_guard lock(mutex_);
+    shared_.failure = why.error();
+  }
+  changed_.notify_all();
+  on_ready_();
+}
+
+void LogSigner::work() {
+  while (!is_over()) {
+    store::Batch batch = await_batch();
+    digest(batch);
+    const bool has_memory = !batch.empty();
+    batch.clear();
+    bool last = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (has_memory && shared_.spare.size() < spare_max) shared_.spare.push_back(std::move(batch));
+      last = shared_.ending == Ending::when_signed && shared_.waiting.empty();
+    }
+    if (has_news() && (last || steady_clock::now() >= due_)) sign_all();
+  }
+}
+
+store::Batch LogSigner::await_batch() {
+  std::unique_lock lock(mutex_);
+  const auto to_do = [this] { return !shared_.waiting.empty() || shared_.ending != Ending::no; };
+  if (has_news()) changed_.wait_until(lock, due_, to_do);
+  else changed_.wait(lock, to_do);
+  if (shared_.waiting.empty() || shared_.ending == Ending::at_once) return {};
+  store::Batch batch = std::move(shared_.waiting.front());
+  shared_.waiting.pop_front();
+  shared_.bytes -= batch.bytes();
+  lock.unlock();
+  changed_.notify_all();
+  return batch;
+}
+
+// ---- digests and signatures
+
+void LogSigner::digest(const store::Batch& batch) {
+  batch.visit([this](const store::EntryHead& head, store::LogVersion version, std::span<const std::byte> payload) {
+    const store::JournalPosition position = next_;
+    ++next_;
+    const auto log = logs_.find(head.subgroup);
+    if (log == logs_.end()) return;
+    Log& own = log->second;
+    if (head.kind == store::EntryKind::base) {
+      own.base = position;
+      own.chain = chainer_.begin(own.name, version);
+      own.signed_to = version;
+    } else if (head.kind == store::EntryKind::message) {
+      chainer_.add(own.chain, head, payload);
+    }
+  });
+}
+
+bool LogSigner::has_news() const noexcept {
+  return std::ranges::any_of(logs_, [](const auto& log) { return log.second.chain.version != log.second.signed_to; });
+}
+
+void LogSigner::sign_all() {
+  renew_key();
+  std::vector<Ready> made;
+  for (auto& [subgroup, log] : logs_) {
+    if (log.chain.version == log.signed_to) continue;
+    made.push_back({subgroup, log.base, signature_of(log, subgroup)});
+    log.signed_to = log.chain.version;
+  }
+  due_ = steady_clock::now() + options_.sign_after;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Ready& each : made) shared_.ready.push_back(std::move(each));
+  }
+  on_ready_();
+}
+
+std::vector<std::byte> LogSigner::signature_of(const Log& log, SubgroupId subgroup) {
+  LogSignature signature{options_.node, subgroup, log.name.subgroup, log.chain, wall_clock_ns()};
+  signature.certificates.assign(key_.certificates().begin(), key_.certificates().end());
+  signature.signature = value_or_throw(key_.sign(signed_text(options_.group, signature)));
+  return payload_of(signature);
+}
+
+// The key before goes on where the new one cannot be used: half of a bundle may have been copied so far.
+void LogSigner::renew_key() {
+  const auto now = steady_clock::now();
+  if (now - key_seen_ < between_looks_at_keys) return;
+  key_seen_ = now;
+  const auto renewed = key_.reload();
+  if (renewed && !*renewed) return;
+  if (renewed) return log::info(log::Room::group, "logs are signed with another key", {{"node", options_.node}});
+  log::warn(log::Room::group, "logs are signed with the key before: the one in keys cannot be used",
+            {{"node", options_.node}, {"reason", renewed.error().to_string()}});
+}
+
+Result<std::unique_ptr<LogSigner>> open_log_signer(const Config& config, std::span<const SubgroupView> layout) {
+  if (!config.boolean("PERS", "sign_logs")) return std::unique_ptr<LogSigner>();
+  if (!journal_place(config)) {
+    return Error(ErrorKind::bad_config, "[PERS] sign_logs is true, and no directory is named for the logs")
+        .at(config.name())
+        .fix("name in [PERS] file_path a directory on a disk that lasts; or leave sign_logs out");
+  }
+  auto key = fabric::tls::SigningKey::load(config.keys_directory(), config.group_name(), config.local_id());
+  if (!key) {
+    const ErrorKind kind = key.error().kind();
+    return Error(kind, "[PERS] sign_logs is true, and this node has no key to sign with")
+        .at(config.keys_directory())
+        .because(std::move(key).error());
+  }
+  LogSigner::Options options{.group = config.group_name(), .node = config.local_id()};
+  for (std::size_t i = 0; i < layout.size(); ++i) {
+    if (layout[i].storage == SubgroupStorage::logged)
+      options.names.emplace(SubgroupId(static_cast<std::uint32_t>(i)), layout[i].name);
+  }
+  return std::make_unique<LogSigner>(std::move(*key), std::move(options));
+}
+
+}  // namespace spindrift::group
