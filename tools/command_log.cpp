@@ -1,11 +1,14 @@
 // `spindrift log`: what a node of this host has in its journal, and whether that is whole.
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
+
+#include <spindrift/fabric/tls/signing.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -21,13 +24,16 @@ namespace {
 
 struct LogOptions : CommandOptions {
   LogPart part;
+  std::string keys;     ///< of verify: whom to trust; empty: nothing is to be proved
+  std::string journal;  ///< of verify: a directory; empty: that of the configuration's node
 };
 
 int run_ls(const LogOptions& options) {
   LogTarget target = log_target_of(options);
-  JournalReading reading(target.place, target.node);
+  JournalReading reading({target.directory, target.owner});
   const store::JournalFindings& findings = reading.examine(2);
   const JournaledLogs logs = reading.logs();
+  reading.finish();
   target.names = reading.names();
   print_logs(target, logs, options.json);
   if (const store::Damage* const damage = findings.loss()) {
@@ -56,14 +62,45 @@ int run_dump(const LogOptions& options) {
   return number(ExitCode::success);
 }
 
+/// The journal to be verified: of a node of the configuration, or a copy that lies anywhere.
+LogTarget target_to_verify(const LogOptions& options) {
+  const bool copy = !options.journal.empty();
+  if (copy != options.config.empty()) {
+    throw Exception(Error(ErrorKind::bad_argument, copy ? "it is given with --config" : "neither it nor --journal is given")
+                        .at(copy ? "--journal" : "--config")
+                        .fix("name the journal by its configuration, or by its directory"));
+  }
+  if (!copy) return log_target_of(options);
+  return {{}, {}, std::filesystem::absolute(options.journal).lexically_normal().string(), std::nullopt, NodeId(0)};
+}
+
+/// The owner of a journal that was examined, as it says itself.
+store::JournalOwner owner_of(const LogTarget& target, const store::JournalFindings& findings) {
+  if (!findings.segments.empty()) return findings.segments.front().head.owner;
+  if (target.owner) return *target.owner;
+  throw Exception(Error(ErrorKind::bad_input, "there is no journal in it")
+                      .at(target.directory)
+                      .fix("name the directory with the files *.segment: <file_path>/<group_name>/<id>, or a copy of it"));
+}
+
 int run_verify(const LogOptions& options) {
-  LogTarget target = log_target_of(options);
-  JournalReading reading(target.place, target.node);
-  const store::JournalFindings& findings = reading.examine(1);
+  std::optional<fabric::tls::SignerTrust> trust;
+  if (!options.keys.empty()) trust.emplace(value_or_throw(fabric::tls::SignerTrust::read(options.keys)));
+  LogTarget target = target_to_verify(options);
+  JournalReading reading({target.directory, target.owner});
+  constexpr std::uint64_t to_prove = 4;
+  const store::JournalFindings& findings = reading.examine(trust ? to_prove : 1);
+  const store::JournalOwner owner = owner_of(target, findings);
+  target.node = owner.node;
   target.names = reading.names();
+  Examined examined{findings};
   const bool lost = findings.loss() != nullptr;
-  print_findings(target, findings, lost ? std::optional(reading.logs()) : std::nullopt, options.json);
-  return number(lost ? exit_code_of(ErrorKind::bad_input) : ExitCode::success);
+  if (lost || trust) examined.logs = reading.logs();
+  if (trust) examined.proof.emplace(prove(reading, *examined.logs, owner, *trust));
+  reading.finish();
+  print_findings(target, examined, options.json);
+  const bool proved = !examined.proof || examined.proof->holds();
+  return number(lost || !proved ? exit_code_of(ErrorKind::bad_input) : ExitCode::success);
 }
 
 constexpr const char* footer =
@@ -73,12 +110,28 @@ reads as that user. Without --id and local_id the node is the only one that has 
 
 All of the journal is read, so that damage is noticed. A log that began anew is listed from there on.
 
+verify --keys says what the signatures of a node with [PERS] sign_logs prove to who has the certificate of the group's
+authority. It needs no configuration and no private key: --journal names a copy of the directory, wherever it lies.
+
 Examples:
   spindrift log ls --config derecho.cfg --id 1
   spindrift log dump orders --config derecho.cfg --id 1 --from 1200 --to 1300
   spindrift log dump orders --config derecho.cfg --id 1 --from 2026-11-28T10:00:00Z --json
   spindrift log replay orders --config derecho.cfg --id 1 --from 2026-11-28T10:00:00Z --pace 1 | my-program
-  spindrift log verify --config derecho.cfg --id 1)";
+  spindrift log verify --config derecho.cfg --id 1
+  spindrift log verify --journal copy/1 --keys authority.crt)";
+
+void add_verify_options(CLI::App& command, LogOptions& options) {
+  add_member_options(command, options)->required(false);
+  command.add_option("--journal", options.journal, "In place of --config: a journal's directory, or a copy of it")
+      ->type_name("DIRECTORY")
+      ->check(CLI::ExistingDirectory);
+  command.add_option("--keys", options.keys,
+                     "Prove the logs: the certificate of the group's authority, with its list of revoked ones behind it if "
+                     "there is one; or a directory with authority.crt and revoked.crl")
+      ->type_name("PATH")
+      ->check(CLI::ExistingPath);
+}
 
 }  // namespace
 
@@ -87,18 +140,21 @@ void add_log_command(CLI::App& app, Work& chosen) {
   CLI::App* const log = app.add_subcommand("log", "Show what a node of this host keeps of logged subgroups, and check it");
   log->require_subcommand(1);
   log->footer(std::string(footer) + "\n\n" + exit_codes_text());
-  const auto add = [&](const char* name, const char* description, int (*run)(const LogOptions&)) {
-    CLI::App* const command = add_command(*log, chosen, {name, description}, options, run);
-    add_member_options(*command, *options);
-    return command;
+  const auto begin = [&](const char* name, const char* description, int (*run)(const LogOptions&)) {
+    return add_command(*log, chosen, {name, description}, options, run);
   };
-  add_json_option(*add("ls", "List the logs: versions, last message, times, bytes, link", run_ls), *options);
-  CLI::App* const dump = add("dump", "Print the messages of a log: \"version time [view.sequence] node: text\"", run_dump);
+  CLI::App* const list = begin("ls", "List the logs: versions, last message, times, bytes, link", run_ls);
+  add_member_options(*list, *options);
+  add_json_option(*list, *options);
+  CLI::App* const dump = begin("dump", "Print the messages of a log: \"version time [view.sequence] node: text\"", run_dump);
+  add_member_options(*dump, *options);
   add_log_part_options(*dump, options->part, "print");
   add_json_option(*dump, *options, "Print one JSON object per message; bytes that are no UTF-8 in base64");
   add_replay_command(*log, chosen);
-  add_json_option(*add("verify", "Read every byte, and say what is damaged; code 1 if durable entries are lost", run_verify),
-                  *options);
+  CLI::App* const verify = begin(
+      "verify", "Read every byte, and say what is damaged; code 1 if durable entries are lost or not proved", run_verify);
+  add_verify_options(*verify, *options);
+  add_json_option(*verify, *options);
 }
 
 }  // namespace spindrift::tools

@@ -29,14 +29,18 @@ void become_owner_of(const std::string& path) {
   throw Exception(system_error("setresuid", errno).at(path).fix("run the command as the user of the node"));
 }
 
-std::unique_ptr<WatchedStorage> opened(const group::JournalPlace& place, NodeId node) {
-  const std::string path = place.of(node);
+std::string journal_text(const JournalSource& source) {
+  return source.owner ? fmt::format("the journal of node {}", source.owner->node) : std::string("the journal");
+}
+
+std::unique_ptr<WatchedStorage> opened(const JournalSource& source) {
+  const std::string& path = source.directory;
   become_owner_of(path);
   auto storage = store::FileStorage::open_to_read(path);
   if (!storage) {
     const Error* why = &storage.error();
     while (why->cause() != nullptr) why = why->cause();
-    throw Exception(Error(why->kind(), fmt::format("the journal of node {} cannot be read: {}", node, why->message()))
+    throw Exception(Error(why->kind(), fmt::format("{} cannot be read: {}", journal_text(source), why->message()))
                         .at(why->place())
                         .fix("run the command as the user of the node, or as root"));
   }
@@ -56,7 +60,7 @@ std::uint64_t bytes_of(store::Storage& storage) {
 }
 
 /// An owner that removes a segment meanwhile removes no two within so many looks.
-Result<store::JournalFindings> look(store::Storage& storage, const store::JournalOwner& owner) {
+Result<store::JournalFindings> look(store::Storage& storage, const std::optional<store::JournalOwner>& owner) {
   constexpr int looks_max = 3;
   for (int i = 1;; ++i) {
     auto findings = store::examine(storage, owner);
@@ -64,7 +68,8 @@ Result<store::JournalFindings> look(store::Storage& storage, const store::Journa
   }
 }
 
-Result<store::JournalFindings> look_twice_at_damage(store::Storage& storage, const store::JournalOwner& owner) {
+Result<store::JournalFindings> look_twice_at_damage(store::Storage& storage,
+                                                    const std::optional<store::JournalOwner>& owner) {
   auto first = look(storage, owner);
   if (!first || first->damages.empty()) return first;
   auto second = look(storage, owner);
@@ -133,14 +138,13 @@ class LogCollector {
 
 }  // namespace
 
-JournalReading::JournalReading(const group::JournalPlace& place, NodeId node)
-    : place_(place), node_(node), storage_(opened(place, node)) {}
+JournalReading::JournalReading(JournalSource source) : source_(std::move(source)), storage_(opened(source_)) {}
 
 const store::JournalFindings& JournalReading::examine(std::uint64_t passes) {
-  progress_.emplace("reading " + place_.of(node_), passes * bytes_of(*storage_));
+  progress_.emplace("reading " + source_.directory, passes * bytes_of(*storage_));
   storage_->tell(&*progress_);
-  auto found = look_twice_at_damage(*storage_, place_.owner(node_));
-  if (passes == 1) progress_->finish();
+  auto found = look_twice_at_damage(*storage_, source_.owner);
+  if (passes == 1) finish();
   if (!found) throw Exception(unreadable(std::move(found).error()));
   findings_ = std::move(found).value();
   return findings_;
@@ -153,7 +157,6 @@ JournaledLogs JournalReading::logs() {
     note_record(entry);
     return true;
   });
-  progress_->finish();
   if (!read) throw Exception(unreadable(read.error()));
   return logs.finish(findings_.ends);
 }
@@ -203,6 +206,13 @@ void JournalReading::visit(const JournaledLog& log, VersionRange versions, const
   if (!read) throw Exception(unreadable(read.error()));
 }
 
+void JournalReading::visit_all(const store::EntryVisitor& visitor) {
+  const auto read = store::visit_entries(*storage_, findings_, findings_.first(), visitor);
+  if (!read) throw Exception(unreadable(read.error()));
+}
+
+void JournalReading::finish() { progress_->finish(); }
+
 /// Each segment says where the logs end before it.
 std::span<const store::FoundSegment> JournalReading::segments_from(const JournaledLog& log, std::uint64_t version) const {
   const std::span segments(findings_.segments);
@@ -216,8 +226,8 @@ std::span<const store::FoundSegment> JournalReading::segments_from(const Journal
 
 Error JournalReading::unreadable(Error why) const {
   const ErrorKind kind = why.kind();
-  return Error(kind, fmt::format("the journal of node {} cannot be read", node_))
-      .at(place_.of(node_))
+  return Error(kind, journal_text(source_) + " cannot be read")
+      .at(source_.directory)
       .because(std::move(why));
 }
 

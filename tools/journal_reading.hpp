@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <spindrift/group/found_journal.hpp>
@@ -39,11 +40,16 @@ using JournaledLogs = std::map<SubgroupId, JournaledLog>;
 /// Digests of the names of subgroups, by place in the layout.
 using LogNames = std::map<SubgroupId, std::uint64_t>;
 
+/// A journal that is there.
+struct JournalSource {
+  std::string directory;
+  std::optional<store::JournalOwner> owner{};  ///< whose it must be; nothing: whoever's
+};
+
 class JournalReading {
  public:
-  /// Opens the node's journal, which is there. As root it reads with the rights of the directory's owner, from now on.
-  /// Throws refused, resource.
-  JournalReading(const group::JournalPlace& place, NodeId node);
+  /// Opens it. As root it reads with the rights of the directory's owner, from now on. Throws refused, resource.
+  explicit JournalReading(JournalSource source);
 
   /// Reads all of it, `passes` times with what follows, and keeps what it finds. A journal that is written looks damaged
   /// where a write comes between two reads: such damage is gone at the second look, and counts for nothing. Throws refused
@@ -56,6 +62,10 @@ class JournalReading {
   [[nodiscard]] LogNames names();
   /// The messages of these versions that can be read, in order, until the visitor wants no more.
   void visit(const JournaledLog& log, VersionRange versions, const store::EntryVisitor& visitor);
+  /// All entries that can be read, in order, until the visitor wants no more.
+  void visit_all(const store::EntryVisitor& visitor);
+  /// Nothing is left to be read: of the passes that were announced the rest is not made.
+  void finish();
 
  private:
   [[nodiscard]] std::span<const store::FoundSegment> segments_from(const JournaledLog& log, std::uint64_t version) const;
@@ -63,8 +73,7 @@ class JournalReading {
   void find_record();
   [[nodiscard]] Error unreadable(Error why) const;
 
-  group::JournalPlace place_;
-  NodeId node_;
+  JournalSource source_;
   std::unique_ptr<WatchedStorage> storage_;
   store::JournalFindings findings_;
   std::vector<std::byte> record_;  // the last of views that was found; empty: none

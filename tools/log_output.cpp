@@ -65,7 +65,7 @@ Json log_json(const LogTarget& target, SubgroupId id) {
 
 Json document_of(const LogTarget& target, Json fields) {
   fields["node"] = target.node;
-  fields["directory"] = target.directory();
+  fields["directory"] = target.directory;
   return versioned(format_version, std::move(fields));
 }
 
@@ -132,7 +132,7 @@ std::uint64_t entries_of(const store::JournalFindings& findings) {
 }
 
 std::string torn_place(const LogTarget& target, const store::FoundSegment& segment) {
-  return fmt::format("{}/{}:{}", target.directory(), store::segment_name(segment.head.seal.number), segment.used);
+  return fmt::format("{}/{}:{}", target.directory, store::segment_name(segment.head.seal.number), segment.used);
 }
 
 const std::vector<VersionRange>& lost_of(const std::optional<JournaledLogs>& logs, SubgroupId id) {
@@ -145,8 +145,8 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-void print_findings_json(const LogTarget& target, const store::JournalFindings& findings,
-                         const std::optional<JournaledLogs>& logs) {
+void print_findings_json(const LogTarget& target, const Examined& examined) {
+  const store::JournalFindings& findings = examined.findings;
   Json damages = Json::array();
   for (const store::Damage& damage : findings.damages) damages.push_back(damage_json(damage));
   Json torn = Json::array();
@@ -157,7 +157,7 @@ void print_findings_json(const LogTarget& target, const store::JournalFindings& 
   for (const store::LogEnd& end : findings.ends.all()) {
     if (end.subgroup == store::no_subgroup) continue;
     Json each = log_json(target, end.subgroup);
-    const Json lost = json_of(lost_of(logs, end.subgroup));
+    const Json lost = json_of(lost_of(examined.logs, end.subgroup));
     each.update({{"end", end.version.value()}, {"link", end.link.to_string()}, {"lost", lost}});
     ends.push_back(std::move(each));
   }
@@ -167,6 +167,7 @@ void print_findings_json(const LogTarget& target, const store::JournalFindings& 
                                       {"damages", std::move(damages)},
                                       {"torn", std::move(torn)},
                                       {"leftovers", findings.leftovers},
+                                      {"proof", examined.proof ? proof_json(*examined.proof) : Json()},
                                       {"logs", std::move(ends)}}));
 }
 
@@ -232,16 +233,16 @@ std::string message_line(const store::Entry& message, bool json) {
          "\n";
 }
 
-void print_findings(const LogTarget& target, const store::JournalFindings& findings,
-                    const std::optional<JournaledLogs>& logs, bool json) {
-  if (json) return print_findings_json(target, findings, logs);
+void print_findings(const LogTarget& target, const Examined& examined, bool json) {
+  if (json) return print_findings_json(target, examined);
+  const store::JournalFindings& findings = examined.findings;
   fmt::print("node {}: {} and {} in {}\n", target.node, counted(findings.segments.size(), "segment", "segments"),
-             counted(entries_of(findings), "entry", "entries"), harmless(target.directory()));
+             counted(entries_of(findings), "entry", "entries"), harmless(target.directory));
   for (const store::LogEnd& end : findings.ends.all()) {
     if (end.subgroup == store::no_subgroup) continue;
     fmt::print("log of {}: ends at version {} with link {}\n", harmless(name_of(target, end.subgroup)), end.version,
                end.link.to_string());
-    if (const auto& lost = lost_of(logs, end.subgroup); !lost.empty())
+    if (const auto& lost = lost_of(examined.logs, end.subgroup); !lost.empty())
       fmt::print("log of {}: {} cannot be read\n", harmless(name_of(target, end.subgroup)), lost_text(lost));
   }
   for (const store::FoundSegment& segment : findings.segments) {
@@ -252,6 +253,7 @@ void print_findings(const LogTarget& target, const store::JournalFindings& findi
   for (const std::string& name : findings.leftovers) fmt::print("counts for nothing: {}\n", harmless(name));
   for (const store::Damage& damage : findings.damages) fmt::print("{}\n", harmless(damage_text(damage)));
   fmt::print("{}\n", verdict(findings));
+  if (examined.proof) print_proof(*examined.proof);
 }
 
 }  // namespace spindrift::tools

@@ -10,20 +10,21 @@
 #include <spindrift/core/view.hpp>
 
 #include "journal_reading.hpp"
+#include "log_proofs.hpp"
 
 namespace spindrift::tools {
 
 /// The journal that a command looks at.
 struct LogTarget {
-  std::string config;  ///< the name of the file
+  std::string config;  ///< the name of the file; empty: none was given
   View layout;         ///< a view of all members, by that
-  group::JournalPlace place;
+  std::string directory;
+  std::optional<store::JournalOwner> owner;  ///< whose it must be
   NodeId node;
   LogNames names{};  ///< as the node has recorded them; a layout may have others at their places
 
   /// The subgroup of the log there, by the recorded name, or if there is none by the layout. Null: the layout has none.
   [[nodiscard]] const SubgroupView* subgroup(SubgroupId id) const;
-  [[nodiscard]] std::string directory() const { return place.of(node); }
 };
 
 /// The logs as a table, or as a document.
@@ -32,9 +33,13 @@ void print_logs(const LogTarget& target, const JournaledLogs& logs, bool json);
 /// A line for a message, with its end.
 [[nodiscard]] std::string message_line(const store::Entry& message, bool json);
 
-/// An examination. `logs`: of all, where entries are lost; else nobody has looked at them.
-void print_findings(const LogTarget& target, const store::JournalFindings& findings,
-                    const std::optional<JournaledLogs>& logs, bool json);
+/// A journal that was read.
+struct Examined {
+  const store::JournalFindings& findings;
+  std::optional<JournaledLogs> logs{};  ///< where entries are lost, or something is to be proved; else nobody has looked
+  std::optional<JournalProof> proof{};  ///< nothing: none was asked for
+};
+void print_findings(const LogTarget& target, const Examined& examined, bool json);
 
 /// Messages of that log that cannot be read.
 [[nodiscard]] std::string lost_text(const std::vector<VersionRange>& lost);

@@ -113,13 +113,14 @@ LogMessages::LogMessages(LogTarget target, const LogPart& part)
       part_(part),
       from_(bound_of(part.from)),
       to_(bound_of(part.to)),
-      reading_(target_.place, target_.node) {
+      reading_({target_.directory, target_.owner}) {
   require_bounds();
 }
 
 void LogMessages::find() {
   findings_ = &reading_.examine(2);
   JournaledLogs logs = reading_.logs();
+  reading_.finish();
   target_.names = reading_.names();
   const SubgroupId id = subgroup_of(part_.subgroup, target_);
   log_ = logs[id];
@@ -184,7 +185,7 @@ void LogMessages::require_whole() const {
     const std::string what = fmt::format("{} of the log of {} cannot be read", lost_text(lost), part_.subgroup);
     throw Exception(
         Error(ErrorKind::bad_input, what)
-            .at(target_.directory())
+            .at(target_.directory)
             .fix("see what is damaged: spindrift log verify; other members of the subgroup have these messages"));
   }
   const store::Damage* const damage = findings_->loss();

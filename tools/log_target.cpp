@@ -64,7 +64,8 @@ LogTarget log_target_of(const CommandOptions& options) {
   const Config config = load_config_with_warnings(options);
   group::JournalPlace place = place_of(config);
   View layout = value_or_throw(config.view());
-  return {options.config, std::move(layout), place, node_of(config, place)};
+  const NodeId node = node_of(config, place);
+  return {options.config, std::move(layout), place.of(node), place.owner(node), node};
 }
 
 }  // namespace spindrift::tools

@@ -415,6 +415,9 @@ class Kinds(unittest.TestCase):
         with Group() as group:
             about = self.journal(group)
             self.assertEqual(output_of('log', 'verify', *about)['damages'], [])
+            run('keys', 'init', 'spindrift', '--dir', str(group.directory / 'keys'), '--nodes', '0')
+            unproved = output_of('log', 'verify', '--keys', str(group.directory / 'keys/authority'), *about, code=1)
+            self.assertEqual([each['kind'] for each in unproved['proof']['logs'][0]['problems']], ['unsigned'])
             self.damage(group)
             judged = output_of('log', 'verify', *about, code=1)
             self.assertEqual([damage['kind'] for damage in judged['damages']], ['head', 'entries'])
