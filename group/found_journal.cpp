@@ -43,7 +43,7 @@ Result<void> look_into_reserve(store::Storage& storage, JournalContent& content,
   return {};
 }
 
-/// What an entry says of the log that it is of.
+/// An entry tells of the log that it is of.
 void note_in_log(JournalContent& content, const store::Entry& entry) {
   const SubgroupId subgroup = entry.head.subgroup;
   const LogIndex beginning(entry.version.value(), entry.position);

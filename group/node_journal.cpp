@@ -83,25 +83,13 @@ void NodeJournal::append_base(const store::LogEnd& end, std::uint64_t time) {
   put({store::EntryKind::base, end.subgroup, NodeId(0), end.view, end.sequence, time}, {}, store::Vouch::later, end);
 }
 
-// A reader begins with segments that are there; another trim could take them from it. The last record of views may still be
-// on its way to the disk, or in the reserve: then one before it counts.
 void NodeJournal::trim(store::JournalPosition before) {
-  if (thread_ == nullptr || before <= trimmed_ || hold_.use_count() > 1) return;
-  if (!view_ || durable() <= view_->position) return;
-  before = without_view(before);
-  if (before <= trimmed_) return;
-  trimmed_ = before;
-  thread_->trim(before);
-}
-
-store::JournalPosition NodeJournal::without_view(store::JournalPosition before) {
-  if (view_->again && durable() > *view_->again) view_->position = *std::exchange(view_->again, std::nullopt);
-  if (before <= view_->position) return before;
-  if (!view_->again) {
-    view_->again = end_;
-    put(view_->head, view_->payload, store::Vouch::first);
-  }
-  return view_->position;
+  if (thread_ == nullptr) return;
+  const auto append = [this](const store::EntryHead& head, std::span<const std::byte> payload) {
+    put(head, payload, store::Vouch::first);
+    return store::JournalPosition(end_.value() - 1);
+  };
+  if (const auto next = trim_.next(before, durable(), append)) thread_->trim(*next);
 }
 
 void NodeJournal::put(store::EntryHead head, std::span<const std::byte> payload, store::Vouch vouch, const Base& base) {
@@ -168,18 +156,20 @@ void NodeJournal::tell_of_space() {
             {{"node", node()}, {"directory", directory}, {"reason", why ? why->to_string() : std::string()}});
 }
 
-store::JournalPosition NodeJournal::durable() const noexcept { return thread_ == nullptr ? durable_ : thread_->durable(); }
+store::JournalPosition NodeJournal::durable() const noexcept {
+  return thread_ == nullptr ? closed_.durable : thread_->durable();
+}
 bool NodeJournal::full() const noexcept { return thread_ != nullptr && thread_->state() == State::full; }
 
 std::optional<Error> NodeJournal::failure() const {
-  if (thread_ == nullptr) return failure_;
+  if (thread_ == nullptr) return closed_.failure;
   if (thread_->state() == State::failed) return thread_->error();
   return signer_ == nullptr ? std::nullopt : signer_->failure();
 }
 
 // It may have been full when this began, and then there was space: what the thread says is looked at before each wait.
 Result<void> NodeJournal::commit(const store::EntryHead& head, std::span<const std::byte> payload) {
-  view_ = ViewEntry{head, {payload.begin(), payload.end()}, end_};
+  trim_.note_view(head, payload, end_);
   put(head, payload, store::Vouch::first);
   if (thread_ == nullptr) return closed_before_written();
   const store::JournalPosition behind = end_;
@@ -207,9 +197,9 @@ Result<void> NodeJournal::close() {
   auto stopped = thread_->stop();
   {
     const std::lock_guard lock(mutex_);
-    closing_ = true;
-    durable_ = thread_->durable();
-    if (!stopped) failure_ = stopped.error();
+    closed_.is = true;
+    closed_.durable = thread_->durable();
+    if (!stopped) closed_.failure = stopped.error();
     thread_.reset();
   }
   changed_.notify_all();
@@ -222,7 +212,7 @@ Result<void> NodeJournal::close() {
 LogPlace NodeJournal::log(SubgroupId subgroup) const {
   const auto base = bases_.find(subgroup);
   const auto begin = base == bases_.end() ? store::JournalPosition() : base->second;
-  return {place().of(node()), place().owner(node()), subgroup, begin, hold_};
+  return {place().of(node()), place().owner(node()), subgroup, begin, trim_.hold()};
 }
 
 Result<void> NodeJournal::await_durable(store::JournalPosition position, std::stop_token stop) {
@@ -231,7 +221,7 @@ Result<void> NodeJournal::await_durable(store::JournalPosition position, std::st
   const bool decided = changed_.wait(lock, std::move(stop), [&] {
     if (durable() >= position) outcome.emplace();
     else if (auto why = failure()) outcome.emplace(*std::move(why));
-    else if (closing_) outcome.emplace(closed_before_written());
+    else if (closed_.is) outcome.emplace(closed_before_written());
     return outcome.has_value();
   });
   if (!decided) return Error(ErrorKind::group_closed, "nobody waits for the journal any more");

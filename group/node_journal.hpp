@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <spindrift/group/found_journal.hpp>
+#include <spindrift/group/journal_trim.hpp>
 #include <spindrift/group/log_signer.hpp>
 #include <spindrift/store/journal_thread.hpp>
 
@@ -64,7 +65,7 @@ class NodeJournal {
   void append(store::EntryHead head, std::span<const std::byte> payload);
   /// That log begins anew, behind this end of another node's.
   void append_base(const store::LogEnd& end, std::uint64_t time);
-  /// What lies before is not needed any more: whole segments of it go when nobody reads the journal, but never the last
+  /// Entries before it are not needed any more: whole segments of them go when nobody reads the journal, but never the last
   /// record of views, which is written once more where it is in the way. To be called again, as the log grows.
   void trim(store::JournalPosition before);
   /// Hands over what was appended.
@@ -107,12 +108,11 @@ class NodeJournal {
     store::Vouch vouch = store::Vouch::later;
     std::optional<store::LogEnd> base{};  ///< it is one, behind this end
   };
-  /// The last record of views, whose loss would be that of all.
-  struct ViewEntry {
-    store::EntryHead head;
-    std::vector<std::byte> payload;
-    store::JournalPosition position;
-    std::optional<store::JournalPosition> again{};  ///< of the same once more, until that is durable
+  /// The state of one that is closed.
+  struct Closed {
+    bool is = false;                ///< behind the mutex
+    std::optional<Error> failure{};  ///< why not all is on the disk
+    store::JournalPosition durable;
   };
 
   NodeJournal(FoundJournal found, Progress on_progress) : found_(std::move(found)), on_progress_(std::move(on_progress)) {}
@@ -122,7 +122,6 @@ class NodeJournal {
   void put(store::EntryHead head, std::span<const std::byte> payload, store::Vouch vouch, const Base& base = {});
   [[nodiscard]] bool give(const store::EntryHead& head, std::span<const std::byte> payload, store::Vouch vouch,
                           const Base& base);
-  [[nodiscard]] store::JournalPosition without_view(store::JournalPosition before);
   void give_waiting();
   void append_signatures();
   /// Signs all that is on its way to the disk.
@@ -140,15 +139,11 @@ class NodeJournal {
   std::uint64_t time_ = 0;       // of the last entry
   std::atomic<std::uint64_t> full_since_ms_{0};
   std::map<SubgroupId, store::JournalPosition> bases_;
-  std::optional<ViewEntry> view_;  // nothing: this process has stored none
-  store::JournalPosition trimmed_;
-  std::shared_ptr<const void> hold_ = std::make_shared<const int>(0);  // others have it, too: somebody reads
+  JournalTrim trim_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::uint64_t progress_ = 0;  // behind the mutex: so often the thread has told of some
-  bool closing_ = false;        // the same
-  std::optional<Error> failure_;                // once it is closed: why not all is on the disk
-  store::JournalPosition durable_;              // once it is closed
+  Closed closed_;
   std::optional<store::Reserve> reserve_;       // the poller's, as long as there is a storage
   std::unique_ptr<LogSigner> signer_;           // null: logs are not signed. The thread calls it
   std::unique_ptr<store::JournalThread> thread_;  // until it is closed; the last, for it calls this object

@@ -209,7 +209,8 @@ void StoredLogs::trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uin
 std::unique_ptr<views::StateReader> StoredLogs::read(SubgroupId subgroup, const views::LogPoint& from, std::uint64_t to) {
   journal_.flush();
   const auto written = durable(subgroup) >= to ? store::JournalPosition() : journal_.end();
-  auto log = std::make_shared<ReadLog>(journal_, StreamedLog{journal_.log(subgroup), from, first(subgroup), to, written}, end_.get_token());
+  StreamedLog streamed{journal_.log(subgroup), from, first(subgroup), to, written};
+  auto log = std::make_shared<ReadLog>(journal_, std::move(streamed), end_.get_token());
   try {
     thread_->give([this, log] {
       log->run();

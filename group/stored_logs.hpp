@@ -44,8 +44,8 @@ class StoredLogs final : public views::SubgroupLogs {
 
   /// The version of the first message of that log; what it had before was trimmed.
   [[nodiscard]] std::uint64_t first(SubgroupId subgroup) const;
-  /// Lower versions than `limit` of that log may go, where the bounds keep none of them. The application was given these, and
-  /// all members of the subgroup have them, or later ones alone.
+  /// Lower versions than `limit` of that log may go, where the bounds keep none of them: the application was given these,
+  /// and all members of the subgroup have them, or later ones alone.
   void trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit);
 
   /// The times of what `append` took, until they are forgotten. Its functions from any thread.

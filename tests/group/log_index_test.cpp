@@ -1,4 +1,4 @@
-// Where a log may begin, by the bounds of its history.
+// The places at which a log may begin, by the bounds of its history.
 #include <catch2/catch.hpp>
 
 #include <spindrift/group/log_index.hpp>

@@ -260,7 +260,7 @@ TEST_CASE_METHOD(LoggedFixture, "a program with other Methods than those in the 
   leave_all(groups);
 }
 
-TEST_CASE_METHOD(LoggedFixture, "an object whose log was bounded once, and lacks its first calls, is refused by a sentence") {
+TEST_CASE_METHOD(LoggedFixture, "an object whose log was bounded, and lacks calls, is refused by a sentence") {
   {
     auto groups = join_logged(0, 1, {.messages = 20});
     groups[0]->subgroup("orders").on_delivery([](auto) {});

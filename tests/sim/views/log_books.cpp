@@ -142,7 +142,7 @@ void LogBooks::begin(std::uint32_t process, std::uint32_t subgroup) {
   }
   if (!now.entries.empty()) report_.hit(Probe::all_stopped_with_logs);
   if (same < book.log.size()) report_.hit(Probe::log_tail_dropped);
-  // What lies before its beginning nobody else has otherwise, as far as anybody knows.
+  // Messages before its beginning are unknown here, as they are to it.
   if (same < now.begin.version) {
     book.log.assign(now.begin.version, nullptr);
     book.begin = now.begin;

@@ -1,8 +1,8 @@
 // The logs of a run as they must be: of each logged subgroup there is one, which begins alike at all nodes, and applications
 // are given all of it. Knows what is appended, delivered and told; no protocol object.
 //
-// The invariant to remember: what was ever reported durable is in the one log for good, though a node may have trimmed it.
-// Of the rest, what a member appended is in it until all have stopped.
+// The invariant to remember: what was ever reported durable is in the one log for good, though a node may have trimmed it,
+// and what else a member appended is in it until all have stopped.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ struct LogContent {
   [[nodiscard]] Digest link_at(std::uint64_t version) const {
     return version == begin.version ? begin.link : entries[version - 1]->link;
   }
-  /// What lies before that version is not there any more; it is not behind the end.
+  /// Messages of lower versions are there no more; `version` is not behind the end.
   void trim(std::uint64_t version);
 };
 
