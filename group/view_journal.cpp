@@ -195,6 +195,9 @@ Result<NodeMemory> open_node_memory(const Config& config, const GuardedDirectory
     return memory;
   }
   if (logged == layout.end()) {
+    if (signer != nullptr) {
+      log::warn(log::Room::group, "logs are to be signed, and no subgroup is logged", {{"node", node}});
+    }
     SPINDRIFT_TRY_ASSIGN(memory.record, ViewJournal::open(std::move(file), *place, node));
     return memory;
   }
