@@ -1,6 +1,7 @@
 // A node's signature over a subgroup's log: what it covers, and its bytes, which are the payload of an entry.
 //
-//   beginning  SHA-256 of: context · length of the group's name 8 · name · length of the subgroup's 8 · name · first version 8
+//   beginning  SHA-256 of: context · length of the group's name 8 · name · length of the subgroup's 8 · name · first
+//              version 8
 //   chain      SHA-256 of: chain before 32 · version 8 · view 8 · sequence number 8 · sender 4 · payload
 //   signed     context · length of the group's name 8 · name · length of the subgroup's 8 · name · covered
 //   covered    node 4 · subgroup 4 · first version 8 · version 8 · time 8 · chain 32

@@ -22,8 +22,8 @@ constexpr std::size_t spare_max = 4;
 Error not_as_signed(const FoundJournal& found, const LogName& name, const ProofProblem& problem) {
   const std::string what = problem.kind == ProofProblem::Kind::missing ? "missing" : "others";
   const std::string which = "[" + std::to_string(problem.since) + ", " + std::to_string(problem.version) + ")";
-  return Error(ErrorKind::bad_input, "the log of " + name.subgroup + " is not the one that this node has signed: messages " +
-                                         which + " are " + what)
+  const std::string log = "the log of " + name.subgroup;
+  return Error(ErrorKind::bad_input, log + " is not the one that this node has signed: messages " + which + " are " + what)
       .at(found.place.of(found.node))
       .fix("keep a copy of the directory, and see what can be proved: spindrift log verify --keys. If other members have "
            "the log, have this node forget its journal: spindrift group forget --config FILE NODE");
