@@ -41,8 +41,8 @@ void refuse_state(Channel::Origin origin, const std::string& name, const std::st
 void refuse_beside_history(const SubgroupView& subgroup, const std::string& call) {
   if (!subgroup.history.any()) return;
   if (subgroup.storage == SubgroupStorage::logged) {
-    throw Exception(Error(ErrorKind::bad_argument, call + ": subgroup " + subgroup.name + " keeps the last messages of its " +
-                                                       "log alone, and objects are made of all of them")
+    const std::string what = "subgroup " + subgroup.name + " keeps the last messages of its log alone";
+    throw Exception(Error(ErrorKind::bad_argument, call + ": " + what + ", and objects are made of all of them")
                         .at("the layout's entry of " + subgroup.name)
                         .fix("remove \"history\" there, at all members"));
   }

@@ -14,7 +14,7 @@ namespace spindrift::group {
 struct IndexedPlace {
   std::uint64_t version = 0;
   store::JournalPosition position;  ///< of the message of that version, or of the next entry, if there is none yet
-  std::uint64_t bytes = 0;          ///< of all messages before, as HistoryBounds::bytes_of counts them, since the index was made
+  std::uint64_t bytes = 0;          ///< of all messages before that the index had, as HistoryBounds::bytes_of counts them
   std::uint64_t time = 0;           ///< of the message, in nanoseconds since 1970; of the first place it may be 0
 };
 

@@ -58,8 +58,7 @@ const SignatureMark* ChainWalk::guide() const {
   return rest.empty() ? nullptr : &rest.front();
 }
 
-// A chain that began before the first message that is there cannot be digested: a signature's word is where the proof
-// begins.
+// A chain that began before the first message that is there cannot be digested: the proof begins with a signature's word.
 void ChainWalk::begin_at(store::LogVersion version) {
   while (next_ < marks_.size() && marks_[next_].chain.version < version) ++next_;
   chain_.reset();

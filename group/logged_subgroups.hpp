@@ -38,7 +38,7 @@ class LoggedSubgroups {
   [[nodiscard]] std::uint64_t disk_full_since_ms() const noexcept { return journal_.full_since_ms(); }
   /// The application is to get the messages up to that version. Throws resource.
   void replay(SubgroupId id, std::uint64_t to);
-  /// What lies before that version is durable at all members: what the subgroup's history keeps no more may be trimmed.
+  /// Lower versions are durable at all members: those that the subgroup's history keeps no more may be trimmed.
   void on_durable(SubgroupId id, std::uint64_t version);
   /// The version of the first message of that log; those before were trimmed.
   [[nodiscard]] std::uint64_t first(SubgroupId id) const { return logs_.first(id); }

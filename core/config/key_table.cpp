@@ -317,9 +317,9 @@ constexpr Key table[] = {
      "when all machines have been started anew the group begins as on the first day. Without effect with founding = "
      "present."},
     {"PERS", "sign_logs", boolean, node, "false",
-     "Whether this node signs the logs of its logged subgroups in its journal with its key (keys), so that a third party can "
-     "check them: spindrift log verify --keys. Needs file_path and an Ed25519 key, whatever fabric is used. A journal that "
-     "has signatures is refused by programs that do not know them."},
+     "Whether this node signs the logs of its logged subgroups in its journal with its key (keys), so that a third party "
+     "can check them: spindrift log verify --keys. Needs file_path and an Ed25519 key, whatever fabric is used. A journal "
+     "that has signatures is refused by programs that do not know them."},
     unused("PERS", "ramdisk_path", path, node, "/dev/shm/volatile_t", "Directory of volatile logs."),
     unused("PERS", "reset", boolean, node, "false", "Whether to remove the durable log at start."),
     unused("PERS", "max_log_entry", integer, node, "1048576", "Most entries of one log.", bytes_max, "entries"),

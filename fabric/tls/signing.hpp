@@ -79,7 +79,8 @@ struct Signer {
   [[nodiscard]] bool has_signed(std::span<const std::byte> text, const Ed25519& signature) const;
 };
 
-/// The authority that a third party trusts. Certificates are taken as they were when they signed: that one has expired since is no matter.
+/// The authority that a third party trusts. Certificates are taken as they were when they signed: that one has expired since
+/// is no matter.
 class SignerTrust {
  public:
   /// Reads a file with the authority's certificates in PEM, and its lists of revoked ones behind them, if it has any; or a
