@@ -172,7 +172,7 @@ MarkReading read_mark(std::span<const std::byte> block, const SegmentSeal& seal)
 }
 
 Blocks reserve_block(const Digest& journal, const ReserveHead& head) {
-  return digested_block(reserve_magic, format_version, head.bytes, journal.words, head.number, head.position,
+  return digested_block(reserve_magic, reserve_version, head.bytes, journal.words, head.number, head.position,
                         head.payload.words, head.before.words);
 }
 
@@ -192,7 +192,7 @@ ReserveReading read_reserve_head(std::span<const std::byte> block) noexcept {
   reading.head.payload.words = reader.get<Words>();
   reading.head.before.words = reader.get<Words>();
   if (magic != reserve_magic || !reader.ok()) return reading;
-  if (reading.version != format_version) reading.state = BlockState::unknown;
+  if (reading.version != reserve_version) reading.state = BlockState::unknown;
   else if (is_digested(block, block.size() - reader.rest().size())) reading.state = BlockState::whole;
   return reading;
 }

@@ -22,6 +22,9 @@ enum class SegmentFormat : std::uint32_t {
 };
 inline constexpr std::uint32_t latest_format = 2;
 
+/// The version of the heads in a reserve.
+inline constexpr std::uint32_t reserve_version = 1;
+
 /// The node that a journal is of; nobody else goes on with it.
 struct JournalOwner {
   Digest group;  ///< of the group's name

@@ -49,7 +49,7 @@ Error misplaced(const std::string& place) {
 
 Error unknown_version(const std::string& place, std::uint32_t version) {
   return Error(ErrorKind::unsupported, "the reserve has version " + std::to_string(version) + " of the format, and this " +
-                                           "program knows " + std::to_string(format_version))
+                                           "program knows " + std::to_string(reserve_version))
       .at(place)
       .fix("use the program that wrote it, or a later one");
 }

@@ -263,8 +263,8 @@ constexpr Key table[] = {
          "them before what is delivered then; or {\"messages\": 1000, \"bytes\": 1048576, \"age_ms\": 60000} with at least "
          "one of these, of which each holds. A message counts with its payload in whole words of 8 bytes, and 48 more. "
          "bytes is at least what the largest message counts, and 67108864 where age_ms is the only bound. For ordered "
-         "subgroups alone, and not where a program gives the subgroup a state or an object. Of a logged subgroup it bounds the "
-         "log instead: older messages are trimmed away, by whole segments of the journal, once all members have them on "
+         "subgroups alone, and not where a program gives the subgroup a state or an object. Of a logged subgroup it bounds "
+         "the log instead: older messages are trimmed away, by whole segments of the journal, once all members have them on "
          "their disks; age_ms may then be the only bound. "
          "Members agree on what the layout means, not on its text."},
         example_layout),

@@ -179,7 +179,7 @@ TEST_CASE_METHOD(SigningHost, "each log gets one signature in its time at most, 
 TEST_CASE_METHOD(SigningHost, "a log that begins anew begins a chain, and signatures of the one before say nothing of it") {
   const auto journal = open();
   append(*journal, 30);
-  journal->append_base(orders, 9);
+  journal->append_base({orders, {}, {}, {}, {}}, 9);
   append(*journal, 3);
   value_or_throw(journal->close());
   const LogProof anew = proof();

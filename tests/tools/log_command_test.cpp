@@ -142,7 +142,7 @@ TEST_CASE_METHOD(LogFixture, "a part of a log over many segments is printed, and
 TEST_CASE_METHOD(LogFixture, "a log that began anew is told of from there on") {
   const auto journal = open(1, 1 << 16U);
   for (int i = 0; i < 100; ++i) append(*journal, "before" + std::string(1000, '.'));
-  journal->append_base(orders, begin_ns + sequence * 1'000'000'000);
+  journal->append_base({orders, {}, {}, {}, {}}, begin_ns + sequence * 1'000'000'000);
   append(*journal, "after");
   value_or_throw(journal->close());
   CHECK_THAT(log({"ls"}).output, Contains("orders    [0, 1)"));
