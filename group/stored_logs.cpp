@@ -5,7 +5,6 @@
 #include <atomic>
 #include <exception>
 #include <ostream>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -200,8 +199,8 @@ void StoredLogs::trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uin
   const auto log = logs_.find(subgroup);
   if (log == logs_.end()) return;
   if (log->second.index.trim(bounds, limit, wall_clock_ns())) {
-    const auto position = [](const auto& each) { return each.second.index.first().position; };
-    needed_ = std::ranges::min(logs_ | std::views::transform(position));
+    needed_ = journal_.end();
+    for (const auto& [id, each] : logs_) needed_ = std::min(needed_, each.index.first().position);
   }
   journal_.trim(needed_);
 }
