@@ -124,6 +124,14 @@ void ChainWalk::note_uncovered() {
   }
 }
 
+// A node signs where each of its segments begins, so no log that lost its first segments in order lacks a proof there.
+void ChainWalk::note_unproved() {
+  if (proof_.first == proof_.end) return;
+  if (proof_.good == 0) return note({ProofProblem::Kind::unsigned_, proof_.end, proof_.first});
+  const std::uint64_t from = proof_.proved.empty() ? proof_.end : proof_.proved.front().first;
+  if (from != proof_.first) note({ProofProblem::Kind::unproved, from, proof_.first});
+}
+
 LogProof ChainWalk::finish(store::LogVersion end) {
   if (!version_) {
     proof_.first = end.value();
@@ -140,7 +148,7 @@ LogProof ChainWalk::finish(store::LogVersion end) {
     else if (!may_be_covered(mark.state)) compare(mark);
   }
   note_uncovered();
-  if (proof_.good == 0 && proof_.first != proof_.end) note({ProofProblem::Kind::unsigned_, proof_.end, proof_.first});
+  note_unproved();
   proof_.chain = chain_;
   return std::move(proof_);
 }

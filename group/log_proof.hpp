@@ -66,6 +66,7 @@ struct ProofProblem {
     missing,    ///< messages before `version` were signed, and are not there
     signature,  ///< a signature does not count: see `state`
     unsigned_,  ///< there are messages, and no signature that counts
+    unproved,   ///< the first messages that are there, up to `version`, are proved by no signature
   };
   Kind kind = Kind::altered;
   std::uint64_t version = 0;  ///< up to which the signature goes
@@ -102,6 +103,8 @@ class ChainWalk {
   /// Throws resource.
   ChainWalk(LogName name, const SignedLog& signatures);
 
+  /// That of the messages before the next one; nothing: it is not known.
+  [[nodiscard]] const std::optional<LogChain>& chain() const noexcept { return chain_; }
   /// The next message that is there, of the log since it began anew last.
   void take(const store::Entry& message);
   /// The log ends at that version.
@@ -118,6 +121,7 @@ class ChainWalk {
   [[nodiscard]] std::uint64_t known_end() const noexcept;
   void note(const ProofProblem& problem);
   void note_uncovered();
+  void note_unproved();
 
   LogName name_;
   LogChainer chainer_;

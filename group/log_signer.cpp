@@ -3,6 +3,7 @@
 #include <spindrift/group/log_signer.hpp>
 
 #include <algorithm>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +29,27 @@ Error not_as_signed(const FoundJournal& found, const LogName& name, const ProofP
       .fix("keep a copy of the directory, and see what can be proved: spindrift log verify --keys. If other members have "
            "the log, have this node forget its journal: spindrift group forget --config FILE NODE");
 }
+
+/// The messages with which segments go on in their logs.
+class SegmentBeginnings {
+ public:
+  SegmentBeginnings(std::span<const store::FoundSegment> segments, const std::map<SubgroupId, SignedLog>& signatures) {
+    for (const store::FoundSegment& segment : segments) {
+      for (const store::LogEnd& end : segment.ends.all()) lacking_[end.subgroup].insert(end.version);
+    }
+    for (const auto& [subgroup, log] : signatures) {
+      for (const SignatureMark& mark : log.marks) lacking_[subgroup].erase(mark.chain.version);
+    }
+  }
+  /// That message is one, and no signature goes up to it.
+  [[nodiscard]] bool lacks_one(const store::Entry& message) const {
+    const auto of_log = lacking_.find(message.head.subgroup);
+    return of_log != lacking_.end() && of_log->second.contains(message.version);
+  }
+
+ private:
+  std::map<SubgroupId, std::set<store::LogVersion>> lacking_;
+};
 
 }  // namespace
 
@@ -58,6 +80,7 @@ Result<void> LogSigner::resume(const FoundJournal& found) {
     return true;
   }));
   std::map<SubgroupId, ChainWalk> walks;
+  SegmentBeginnings beginnings(findings.segments, signatures.logs());
   for (auto& [subgroup, log] : logs_) {
     const auto base = found.content.bases.find(subgroup);
     if (base != found.content.bases.end()) log.base = base->second;
@@ -68,13 +91,19 @@ Result<void> LogSigner::resume(const FoundJournal& found) {
   SPINDRIFT_TRY(store::visit_entries(*found.storage, findings, findings.first(), [&](const store::Entry& entry) {
     if (entry.head.kind != store::EntryKind::message) return true;
     const auto walk = walks.find(entry.head.subgroup);
-    if (walk != walks.end() && entry.position >= logs_.at(entry.head.subgroup).base) walk->second.take(entry);
+    if (walk == walks.end()) return true;
+    Log& log = logs_.at(entry.head.subgroup);
+    if (entry.position < log.base) return true;
+    if (walk->second.chain() && beginnings.lacks_one(entry)) log.beginnings.push_back(*walk->second.chain());
+    walk->second.take(entry);
     return true;
   }));
   for (auto& [subgroup, log] : logs_) {
     const LogProof proof = walks.at(subgroup).finish(findings.ends.of(subgroup).version);
     for (const ProofProblem& problem : proof.problems) {
-      if (problem.kind != ProofProblem::Kind::unsigned_) return not_as_signed(found, log.name, problem);
+      const bool lacks_signatures =
+          problem.kind == ProofProblem::Kind::unsigned_ || problem.kind == ProofProblem::Kind::unproved;
+      if (!lacks_signatures) return not_as_signed(found, log.name, problem);
     }
     if (proof.chain) log.chain = *proof.chain;
     log.signed_to = proof.last ? proof.last->chain.version : log.chain.first;
@@ -95,7 +124,7 @@ Result<void> LogSigner::start(store::JournalPosition end, std::function<void()> 
   return {};
 }
 
-void LogSigner::take(store::Batch& durable) {
+void LogSigner::take(store::Batch& durable, store::Journal::BatchPlace place) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] {
     const bool has_room = shared_.waiting.empty() || shared_.bytes < options_.waiting_bytes_max;
@@ -108,7 +137,7 @@ void LogSigner::take(store::Batch& durable) {
     shared_.spare.pop_back();
   }
   shared_.bytes += durable.bytes();
-  shared_.waiting.push_back(std::exchange(durable, std::move(empty)));
+  shared_.waiting.push_back({std::exchange(durable, std::move(empty)), place});
   lock.unlock();
   changed_.notify_all();
 }
@@ -152,8 +181,9 @@ void LogSigner::run() {
 
 void LogSigner::work() {
   while (!is_over()) {
-    store::Batch batch = await_batch();
-    digest(batch);
+    Durable next = await_batch();
+    digest(next);
+    store::Batch& batch = next.batch;
     const bool has_memory = !batch.empty();
     batch.clear();
     bool last = false;
@@ -166,24 +196,29 @@ void LogSigner::work() {
   }
 }
 
-store::Batch LogSigner::await_batch() {
+LogSigner::Durable LogSigner::await_batch() {
   std::unique_lock lock(mutex_);
   const auto to_do = [this] { return !shared_.waiting.empty() || shared_.ending != Ending::no; };
   if (has_news()) changed_.wait_until(lock, due_, to_do);
   else changed_.wait(lock, to_do);
   if (shared_.waiting.empty() || shared_.ending == Ending::at_once) return {};
-  store::Batch batch = std::move(shared_.waiting.front());
+  Durable next = std::move(shared_.waiting.front());
   shared_.waiting.pop_front();
-  shared_.bytes -= batch.bytes();
+  shared_.bytes -= next.batch.bytes();
   lock.unlock();
   changed_.notify_all();
-  return batch;
+  return next;
 }
 
 // ---- digests and signatures
 
-void LogSigner::digest(const store::Batch& batch) {
-  batch.visit([this](const store::EntryHead& head, store::LogVersion version, std::span<const std::byte> payload) {
+void LogSigner::digest(const Durable& durable) {
+  if (durable.place == store::Journal::BatchPlace::begins_segment) {
+    for (auto& [subgroup, log] : logs_) {
+      if (log.chain.version != log.chain.first) log.beginnings.push_back(log.chain);
+    }
+  }
+  durable.batch.visit([this](const store::EntryHead& head, store::LogVersion version, std::span<const std::byte> payload) {
     const store::JournalPosition position = next_;
     ++next_;
     const auto log = logs_.find(head.subgroup);
@@ -193,6 +228,7 @@ void LogSigner::digest(const store::Batch& batch) {
       own.base = position;
       own.chain = chainer_.begin(own.name, version);
       own.signed_to = version;
+      own.beginnings.clear();
     } else if (head.kind == store::EntryKind::message) {
       chainer_.add(own.chain, head, payload);
     }
@@ -200,16 +236,19 @@ void LogSigner::digest(const store::Batch& batch) {
 }
 
 bool LogSigner::has_news() const noexcept {
-  return std::ranges::any_of(logs_, [](const auto& log) { return log.second.chain.version != log.second.signed_to; });
+  return std::ranges::any_of(logs_, [](const auto& log) { return log.second.has_news(); });
 }
 
 void LogSigner::sign_all() {
   renew_key();
   std::vector<Ready> made;
   for (auto& [subgroup, log] : logs_) {
-    if (log.chain.version == log.signed_to) continue;
-    made.push_back({subgroup, log.base, signature_of(log, subgroup)});
-    log.signed_to = log.chain.version;
+    const auto sign = [&](const LogChain& chain) {
+      made.push_back({subgroup, log.base, signature_of(log, subgroup, chain)});
+      log.signed_to = std::max(log.signed_to, chain.version);
+    };
+    std::ranges::for_each(std::exchange(log.beginnings, {}), sign);
+    if (log.chain.version != log.signed_to) sign(log.chain);
   }
   due_ = steady_clock::now() + options_.sign_after;
   {
@@ -219,8 +258,8 @@ void LogSigner::sign_all() {
   on_ready_();
 }
 
-std::vector<std::byte> LogSigner::signature_of(const Log& log, SubgroupId subgroup) {
-  LogSignature signature{options_.node, subgroup, log.name.subgroup, log.chain, wall_clock_ns()};
+std::vector<std::byte> LogSigner::signature_of(const Log& log, SubgroupId subgroup, const LogChain& chain) {
+  LogSignature signature{options_.node, subgroup, log.name.subgroup, chain, wall_clock_ns()};
   signature.certificates.assign(key_.certificates().begin(), key_.certificates().end());
   signature.signature = value_or_throw(key_.sign(signed_text(options_.group, signature)));
   return payload_of(signature);

@@ -1,5 +1,8 @@
 // A node's signatures over its logs: a thread digests what has become durable, and signs it a little later. Nobody waits for
 // it: the poller appends signatures to the journal as it does messages.
+//
+// The invariant to remember: each segment, or one behind it, has a signature over each log up to where that segment begins.
+// So what is left of a log whose first segments are trimmed away is proved from its first message on.
 #pragma once
 
 #include <chrono>
@@ -23,6 +26,7 @@
 #include <spindrift/group/found_journal.hpp>
 #include <spindrift/group/log_signature.hpp>
 #include <spindrift/store/batch.hpp>
+#include <spindrift/store/journal.hpp>
 
 namespace spindrift::group {
 
@@ -58,7 +62,7 @@ class LogSigner {
   [[nodiscard]] Result<void> start(store::JournalPosition end, std::function<void()> on_ready);
 
   /// Takes a batch that has become durable, and leaves an empty one. One thread, the journal's.
-  void take(store::Batch& durable);
+  void take(store::Batch& durable, store::Journal::BatchPlace place);
   /// The signatures that were made since. The poller's, as is what follows.
   [[nodiscard]] std::vector<Ready> take_ready();
   /// Digests and signs what is left, and ends the thread.
@@ -73,12 +77,19 @@ class LogSigner {
     LogName name;
     store::JournalPosition base{};
     LogChain chain;
-    store::LogVersion signed_to{};  // the last signature goes up to there
+    store::LogVersion signed_to{};      // the last signature goes up to there
+    std::vector<LogChain> beginnings{};  // of segments, which are to be signed, too
+
+    [[nodiscard]] bool has_news() const noexcept { return chain.version != signed_to || !beginnings.empty(); }
+  };
+  struct Durable {
+    store::Batch batch;
+    store::Journal::BatchPlace place = store::Journal::BatchPlace::follows;
   };
   enum class Ending : std::uint8_t { no, when_signed, at_once };
 
   struct Shared {
-    std::deque<store::Batch> waiting;    // to be digested
+    std::deque<Durable> waiting;         // to be digested
     std::size_t bytes = 0;               // of these
     std::vector<store::Batch> spare;     // empty, with memory
     std::vector<Ready> ready;
@@ -89,11 +100,11 @@ class LogSigner {
   void run();
   void work();
   /// The next batch, or an empty one when it is time to sign, or the end.
-  [[nodiscard]] store::Batch await_batch();
-  void digest(const store::Batch& batch);
+  [[nodiscard]] Durable await_batch();
+  void digest(const Durable& durable);
   [[nodiscard]] bool has_news() const noexcept;
   void sign_all();
-  [[nodiscard]] std::vector<std::byte> signature_of(const Log& log, SubgroupId subgroup);
+  [[nodiscard]] std::vector<std::byte> signature_of(const Log& log, SubgroupId subgroup, const LogChain& chain);
   void renew_key();
   [[nodiscard]] bool is_over() const;
 

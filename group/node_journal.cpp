@@ -45,7 +45,7 @@ Result<void> NodeJournal::start(const Options& options) {
   bases_ = found_.content.bases;
   if (signer_ != nullptr) {
     SPINDRIFT_TRY(signer_->start(end_, [this] { note_progress(); }));
-    journal.give_durable_to([this](store::Batch& durable) { signer_->take(durable); });
+    journal.give_durable_to([this](store::Batch& durable, auto place) { signer_->take(durable, place); });
   }
   try {
     thread_ = std::make_unique<store::JournalThread>(std::move(journal), options.thread, [this] { note_progress(); });

@@ -144,8 +144,9 @@ Result<void> Journal::write(Batch& batch, Wait wait) {
 }
 
 void Journal::note_written() noexcept {
+  const BatchPlace place = durable_ == segments_.back().first ? BatchPlace::begins_segment : BatchPlace::follows;
   durable_ = JournalPosition(durable_.value() + writing_.batch.count());
-  if (writing_.taker) writing_.taker(writing_.batch);
+  if (writing_.taker) writing_.taker(writing_.batch, place);
   writing_.batch.clear();
 }
 

@@ -46,8 +46,10 @@ class Journal {
   [[nodiscard]] static Result<Journal> open(Storage& storage, const JournalFindings& findings, const JournalWriter& writer,
                                             const Digest& fresh, const JournalOptions& options);
 
-  /// Is given each batch when it has become durable; may take it, and leave an empty one that has memory. Throws nothing.
-  using Taker = std::function<void(Batch&)>;
+  enum class BatchPlace : std::uint8_t { begins_segment, follows };
+  /// Is given each batch when it has become durable, and its place; may take it, and leave an empty one that has memory.
+  /// Throws nothing.
+  using Taker = std::function<void(Batch&, BatchPlace)>;
   void give_durable_to(Taker taker) { writing_.taker = std::move(taker); }
 
   /// Begins to write the batch, behind the one before, which is durable then. Takes its entries, and leaves it empty.

@@ -48,6 +48,8 @@ std::string problem_text(const ProofProblem& problem, const group::SignatureJudg
     case ProofProblem::Kind::missing:
       return fmt::format("messages {} are missing", range_text(problem.since, problem.version));
     case ProofProblem::Kind::unsigned_: return "no signature that counts proves anything of it";
+    case ProofProblem::Kind::unproved:
+      return fmt::format("messages {} are proved by no signature", range_text(problem.since, problem.version));
     case ProofProblem::Kind::signature: break;
   }
   const Signer& signer = judge.signers()[problem.signer].signer;
@@ -61,6 +63,7 @@ std::string_view word_of(const ProofProblem& problem) {
     case ProofProblem::Kind::altered: return "altered";
     case ProofProblem::Kind::missing: return "missing";
     case ProofProblem::Kind::unsigned_: return "unsigned";
+    case ProofProblem::Kind::unproved: return "unproved";
     case ProofProblem::Kind::signature: break;
   }
   return to_string(problem.state);
@@ -79,9 +82,11 @@ void print_log(const std::string& name, const LogProof& proof, const group::Sign
   if (proof.proved_end() != proof.end)
     fmt::print("{}: not proved for versions {}\n", log, range_text(proof.proved_end(), proof.end));
   if (proof.last) {
-    fmt::print("{}: SHA-256 of versions {}: {}\n", log,
-               range_text(proof.last->chain.first.value(), proof.last->chain.version.value()),
-               digits_of(proof.last->chain.digest));
+    const group::LogChain& chain = proof.last->chain;
+    const bool lacks_some = chain.first.value() < proof.first;
+    fmt::print("{}: SHA-256 of versions {}{}: {}\n", log, range_text(chain.first.value(), chain.version.value()),
+               lacks_some ? fmt::format(", as signed, for those before {} are not here", proof.first) : "",
+               digits_of(chain.digest));
   }
 }
 

@@ -52,27 +52,8 @@ Result<void> check_validity(const Bundle& bundle, std::chrono::sys_seconds now, 
   return {};
 }
 
-/// The verdict of a peer that was called by us (purpose client), or that we called (purpose server).
-int verdict_of(const Bundle& bundle, X509_STORE& trust, int purpose, std::chrono::sys_seconds now) {
-  const Owned<X509_STORE_CTX> verification(X509_STORE_CTX_new());
-  STACK_OF(X509)* between = sk_X509_new_null();
-  for (const Owned<X509>& certificate : bundle.chain) sk_X509_push(between, certificate.get());
-  int verdict = X509_V_ERR_OUT_OF_MEM;  // unless it can begin
-  if (verification != nullptr && X509_STORE_CTX_init(verification.get(), &trust, bundle.chain.front().get(), between) == 1) {
-    X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(verification.get()), std::chrono::system_clock::to_time_t(now));
-    X509_STORE_CTX_set_purpose(verification.get(), purpose);
-    X509_STORE_CTX_set_verify_cb(verification.get(), accept_unlisted_issuers);
-    const bool accepted = X509_verify_cert(verification.get()) == 1;
-    const int complaint = X509_STORE_CTX_get_error(verification.get());
-    verdict = accepted ? X509_V_OK : complaint == X509_V_OK ? X509_V_ERR_UNSPECIFIED : complaint;
-  }
-  sk_X509_free(between);
-  ERR_clear_error();
-  return verdict;
-}
-
 Result<void> check_accepted(const Bundle& bundle, X509_STORE& trust, int purpose, std::chrono::sys_seconds now) {
-  const int verdict = verdict_of(bundle, trust, purpose, now);
+  const int verdict = verdict_on(bundle.chain, trust, purpose, now);
   if (verdict == X509_V_OK) return {};
   const bool revoked = verdict == X509_V_ERR_CERT_REVOKED && revoked_since(bundle);  // and not one that vouches for it
   if (revoked) return own_certificate_revoked(bundle.directory + "/" + certificate_file);
@@ -164,7 +145,28 @@ Bundle with_lists(const Bundle& bundle, std::vector<Owned<X509_CRL>> revoked) {
 
 Result<int> own_verdict(const Bundle& bundle, std::chrono::sys_seconds now) {
   SPINDRIFT_TRY_ASSIGN(const Owned<X509_STORE> trust, trust_of(bundle));
-  return verdict_of(bundle, *trust, X509_PURPOSE_SSL_CLIENT, now);
+  return verdict_on(bundle.chain, *trust, X509_PURPOSE_SSL_CLIENT, now);
+}
+
+int verdict_on(const std::vector<Owned<X509>>& chain, X509_STORE& trust, int purpose,
+               std::optional<std::chrono::sys_seconds> at) {
+  const Owned<X509_STORE_CTX> verification(X509_STORE_CTX_new());
+  STACK_OF(X509)* between = sk_X509_new_null();
+  for (const Owned<X509>& certificate : chain) sk_X509_push(between, certificate.get());
+  int verdict = X509_V_ERR_OUT_OF_MEM;  // unless it can begin
+  if (verification != nullptr && X509_STORE_CTX_init(verification.get(), &trust, chain.front().get(), between) == 1) {
+    X509_VERIFY_PARAM* const terms = X509_STORE_CTX_get0_param(verification.get());
+    if (at) X509_VERIFY_PARAM_set_time(terms, std::chrono::system_clock::to_time_t(*at));
+    else X509_VERIFY_PARAM_set_flags(terms, X509_V_FLAG_NO_CHECK_TIME);
+    X509_STORE_CTX_set_purpose(verification.get(), purpose);
+    X509_STORE_CTX_set_verify_cb(verification.get(), accept_unlisted_issuers);
+    const bool accepted = X509_verify_cert(verification.get()) == 1;
+    const int complaint = X509_STORE_CTX_get_error(verification.get());
+    verdict = accepted ? X509_V_OK : complaint == X509_V_OK ? X509_V_ERR_UNSPECIFIED : complaint;
+  }
+  sk_X509_free(between);
+  ERR_clear_error();
+  return verdict;
 }
 
 int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification) {

@@ -48,6 +48,11 @@ using BundleStamp = std::array<std::optional<FileStamp>, 4>;
 /// a list, a certificate must be on the list of its issuer or not; one of an authority between counts as good if its issuer
 /// has no list there. Errors: resource.
 [[nodiscard]] Result<Owned<X509_STORE>> trust_of(const Bundle& bundle);
+/// The verdict on the first of these certificates, to which the others may lead, as OpenSSL counts them: X509_V_OK,
+/// X509_V_ERR_CERT_REVOKED, …. `purpose`: X509_PURPOSE_SSL_CLIENT of one that called, X509_PURPOSE_SSL_SERVER of one that
+/// was called. `at`: when it has to be valid; nothing: at any time.
+[[nodiscard]] int verdict_on(const std::vector<Owned<X509>>& chain, X509_STORE& trust, int purpose,
+                             std::optional<std::chrono::sys_seconds> at);
 /// For X509_STORE_CTX_set_verify_cb and SSL_CTX_set_verify: lets that exception pass. Returns 1 to go on.
 int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification);
 

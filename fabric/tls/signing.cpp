@@ -3,6 +3,7 @@
 
 #include <openssl/err.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -44,25 +45,6 @@ std::vector<Owned<X509>> certificates_of(std::span<const std::byte> der) {
 
 bool is_ed25519(const EVP_PKEY* key) noexcept { return key != nullptr && EVP_PKEY_get_id(key) == EVP_PKEY_ED25519; }
 
-/// The verdict on the first of the certificates, whenever it was valid.
-int verdict_on(X509_STORE& store, const std::vector<Owned<X509>>& certificates) {
-  const Owned<X509_STORE_CTX> verification(X509_STORE_CTX_new());
-  STACK_OF(X509)* between = sk_X509_new_null();
-  for (const Owned<X509>& certificate : certificates) sk_X509_push(between, certificate.get());
-  int verdict = X509_V_ERR_OUT_OF_MEM;  // unless it can begin
-  if (verification != nullptr && X509_STORE_CTX_init(verification.get(), &store, certificates.front().get(), between) == 1) {
-    X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(verification.get()), X509_V_FLAG_NO_CHECK_TIME);
-    X509_STORE_CTX_set_purpose(verification.get(), X509_PURPOSE_SSL_CLIENT);
-    X509_STORE_CTX_set_verify_cb(verification.get(), accept_unlisted_issuers);
-    const bool accepted = X509_verify_cert(verification.get()) == 1;
-    const int complaint = X509_STORE_CTX_get_error(verification.get());
-    verdict = accepted ? X509_V_OK : complaint == X509_V_OK ? X509_V_ERR_UNSPECIFIED : complaint;
-  }
-  sk_X509_free(between);
-  ERR_clear_error();
-  return verdict;
-}
-
 Result<std::string> text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -71,6 +53,9 @@ Result<std::string> text_of(const std::string& path) {
       .at(path)
       .fix("name the authority's certificate, or a directory with authority.crt, and revoked.crl if there is one");
 }
+
+/// Whatever a leaf has signed, it vouches for nobody.
+bool is_authority(const Owned<X509>& certificate) { return X509_check_ca(certificate.get()) != 0; }
 
 Error unusable_trust(const Error& why, const std::string& path) {
   return Error(ErrorKind::bad_argument, why.message())
@@ -165,6 +150,10 @@ Result<SignerTrust> SignerTrust::read(const std::string& path) {
   auto certificates = certificates_in(text);
   if (!certificates) return unusable_trust(certificates.error(), authorities);
   bundle.authorities = std::move(certificates).value();
+  if (!std::ranges::all_of(bundle.authorities, is_authority)) {
+    const Error leaf(ErrorKind::bad_argument, "a certificate in it is a node's, and none of an authority");
+    return unusable_trust(leaf, authorities);
+  }
   if (is_directory && !std::filesystem::exists(lists)) return of(bundle);
   SPINDRIFT_TRY_ASSIGN(const std::string listed, text_of(lists));
   if (!is_directory && listed.find("BEGIN X509 CRL") == std::string::npos) return of(bundle);
@@ -187,7 +176,7 @@ Signer SignerTrust::signer(std::span<const std::byte> certificates) const {
   if (auto identity = identity_of(own)) signer.identity = std::move(identity).value();
   if (auto validity = validity_of(own)) signer.validity = *validity;
   signer.key.reset(X509_get_pubkey(const_cast<X509*>(&own)));  // which it only reads
-  const int verdict = verdict_on(*store_, chain);
+  const int verdict = verdict_on(chain, *store_, X509_PURPOSE_SSL_CLIENT, std::nullopt);
   if (verdict == X509_V_ERR_CERT_REVOKED) {
     signer.state = SignerState::revoked;
     signer.why = "its certificate is revoked";

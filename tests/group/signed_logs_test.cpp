@@ -164,7 +164,7 @@ TEST_CASE_METHOD(SigningHost, "a log that was there before it was signed is sign
 
 TEST_CASE_METHOD(SigningHost, "each log gets one signature in its time at most, be there commits without end") {
   const auto journal = value_or_throw(NodeJournal::open_signed(
-      value_or_throw(FoundJournal::take(host.place, NodeId(1))), small_journal,
+      value_or_throw(FoundJournal::take(host.place, NodeId(1))), {},  // all in one segment
       std::make_unique<LogSigner>(keys.key(1), LogSigner::Options{.group = "g", .node = NodeId(1),
                                                                   .names = {{orders, "orders"}},
                                                                   .sign_after = std::chrono::hours(1)}),
@@ -281,7 +281,42 @@ TEST_CASE_METHOD(SigningHost, "another node's key, and another group's, sign not
   CHECK(proof().problems.front().state == SignatureState::unknown);
 }
 
-TEST_CASE_METHOD(SigningHost, "where a log's first messages are gone it is proved from a signature on that is there") {
+TEST_CASE_METHOD(SigningHost, "what is left of a log that was trimmed is proved from its first message on") {
+  constexpr std::uint64_t count = 120;  // some eight in a segment
+  std::unique_ptr<NodeJournal> journal;
+  SECTION("as its process has signed it meanwhile") {
+    journal = open();
+    append(*journal, count);
+  }
+  SECTION("as the next process has signed it") {
+    // None of these segments has a signature, as after a crash before there was one.
+    journal =
+        value_or_throw(NodeJournal::open(value_or_throw(FoundJournal::take(host.place, NodeId(1))), small_journal, [] {}));
+    append(*journal, count);
+    value_or_throw(journal->close());
+    journal = open();
+  }
+  value_or_throw(journal->commit({EntryKind::view, store::no_subgroup, NodeId(1), ViewId(1), SequenceNumber(0), 1},
+                                 bytes_of("a record of views")));
+  append(*journal, 1);
+  journal->trim(store::JournalPosition(count / 2));
+  value_or_throw(journal->close());
+  const LogProof left = proof();
+  CHECK(left.first > 10);
+  CHECK(left.first < count);
+  CHECK(left.problem_count == 0);
+  CHECK(left.proved == std::vector<ProvedRange>{{left.first, left.end}});
+}
+
+TEST_CASE_METHOD(SigningHost, "a node's certificate is no authority, whose word would be its own") {
+  const std::string own = keys.bundle(1) + "/" + std::string(fabric::tls::certificate_file);
+  const auto trust = fabric::tls::SignerTrust::read(own);
+  REQUIRE_FALSE(trust);
+  CHECK(trust.error().kind() == ErrorKind::bad_argument);
+  CHECK_THAT(trust.error().to_string(), Contains("none of an authority") && Contains(own));
+}
+
+TEST_CASE_METHOD(SigningHost, "messages before the first signature that is there speak against the log") {
   run(10);
   run(10);
   std::uint64_t first_signed = 0;
@@ -309,11 +344,15 @@ TEST_CASE_METHOD(SigningHost, "where a log's first messages are gone it is prove
     return true;
   }));
   const LogProof trimmed = walk.finish(LogVersion(20));
-  CHECK(trimmed.problem_count == 0);
   CHECK(trimmed.first == 5);
   REQUIRE(trimmed.proved.size() == 1);
-  CHECK(trimmed.proved.front().first >= 5);
+  const std::uint64_t proved_from = trimmed.proved.front().first;
+  CHECK(proved_from > 5);
   CHECK(trimmed.proved.front().end == 20);
+  REQUIRE(trimmed.problem_count == 1);
+  CHECK(trimmed.problems.front().kind == ProofProblem::Kind::unproved);
+  CHECK(trimmed.problems.front().since == 5);
+  CHECK(trimmed.problems.front().version == proved_from);
 }
 
 TEST_CASE_METHOD(SigningHost, "a program of the first format refuses a journal with signatures, and one without is of it") {
