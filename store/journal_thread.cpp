@@ -189,10 +189,10 @@ void JournalThread::idle() {
 
 void JournalThread::run(const std::stop_token& stop) {
   while (state_.load(std::memory_order_relaxed) != State::failed && await(stop)) {
-    const bool full = state_.load(std::memory_order_relaxed) == State::full;
-    if (full && trim_.value() != 0) trim_now();  // makes space, perhaps
-    if (!batch_.empty()) commit();
-    else if (trim_.value() != 0) trim_now();
+    // On a full disk a trim makes space, perhaps.
+    const bool may_trim = batch_.empty() || state_.load(std::memory_order_relaxed) == State::full;
+    if (may_trim && trim_.value() != 0) trim_now();
+    else if (!batch_.empty()) commit();
     else idle();
   }
   if (state_.load(std::memory_order_relaxed) != State::failed) close();

@@ -83,12 +83,14 @@ OutputStart start_of(const std::string& from, ViewId now) {
   return of_the_end ? OutputStart{.last = number} : OutputStart{.version = number};
 }
 
-/// A log or a history that is shorter has nothing to print, perhaps for long; and a history has lost what it began with.
-void say_what_is_kept(const TailOptions& options, std::uint64_t begin, const MemberOutput::Span& kept) {
-  if (options.quiet || begin == 0) return;
+/// A log or a history that is shorter has nothing to print, perhaps for long; and it may have lost what it began with.
+void say_what_is_kept(const TailOptions& options, const MemberOutput::Span& kept) {
+  const bool names_version = !options.from.empty() && options.from.find_first_not_of("0123456789") == std::string::npos;
+  if (options.quiet || !names_version) return;
+  const std::uint64_t begin = start_of(options.from, ViewId(0)).version;
   const std::string what = "spindrift: what is kept of " + options.subgroup;
   const std::string that = ": that of --from " + options.from;
-  if (begin >= kept.end) {
+  if (begin > 0 && begin >= kept.end) {
     write_to_standard_error(what + " ends at version " + std::to_string(kept.end) + that + " is still to come\n");
   } else if (begin < kept.begin) {
     write_to_standard_error(what + " begins at version " + std::to_string(kept.begin) + that + " is kept no more\n");
@@ -99,7 +101,7 @@ void say_what_is_kept(const TailOptions& options, std::uint64_t begin, const Mem
 void release_when_loaded(Session& session, MemberOutput& output, const TailOptions& options) {
   try {
     session.group().loaded();
-    say_what_is_kept(options, start_of(options.from, ViewId(0)).version, output.delivered());
+    say_what_is_kept(options, output.delivered());
   } catch (const Exception&) {
   }
   output.release();
@@ -263,7 +265,8 @@ Examples:
       ->type_name("N")
       ->check(number_from(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   command->add_option("--from", options->from, "Begin there in the log or the history of the subgroup, as a member")
-      ->type_name("first|VERSION|last:N");
+      ->type_name("first|VERSION|last:N")
+      ->check([](const std::string& from) { return from.empty() ? "it is empty; write first, a version, or last:N" : ""; });
   command->add_flag("--reliable", options->reliable, "Join as a member, and miss nothing");
   add_json_option(*command, *options, "Print one JSON object per message; text that is no UTF-8 has replacement characters");
 }

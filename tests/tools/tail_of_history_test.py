@@ -50,6 +50,12 @@ def use(scratch):
         expect(tail(scratch, "first", 10), 0, numbers[90:])
         expect(tail(scratch, "95", 5), 0, numbers[95:])
         expect(tail(scratch, "40", 2), 0, numbers[90:92], "begins at version 90: that of --from 40 is kept no more\n")
+        expect(tail(scratch, "0", 1), 0, numbers[90:91], "begins at version 90: that of --from 0 is kept no more\n")
+        from_first = tail(scratch, "first", 1)
+        expect(from_first, 0, numbers[90:91])
+        if "begins at version" in from_first.stderr:
+            sys.exit(f"the first message that is kept was asked for: {from_first}")
+        expect(tail(scratch, "", 1), 2, [], "write first, a version, or last:N")
         expect(tail(scratch, "040", 2), 2, [], "says no place in a log")
         line = run(scratch, 1, "tail", "--subgroup", "orders", "--from", "95", "--count", "1", "--json").stdout
         if json.loads(line)["log_version"] != 95 or json.loads(line)["text"] != "95":
