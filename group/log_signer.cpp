@@ -242,7 +242,9 @@ bool LogSigner::has_news() const noexcept {
 void LogSigner::sign_all() {
   renew_key();
   std::vector<Ready> made;
-  for (auto& [subgroup, log] : logs_) {
+  for (auto& entry : logs_) {
+    const SubgroupId subgroup = entry.first;
+    Log& log = entry.second;
     const auto sign = [&](const LogChain& chain) {
       made.push_back({subgroup, log.base, signature_of(log, subgroup, chain)});
       log.signed_to = std::max(log.signed_to, chain.version);
