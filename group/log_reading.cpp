@@ -20,12 +20,15 @@ Error lacks(const LogPlace& log, std::uint64_t version) {
       .fix("see what else has happened to that disk");
 }
 
-/// While a trim that was asked for before is under way segments go, all of them before those that are to be read.
+/// While a trim that was asked for before is under way segments go, all of them before those that are to be read. As long as
+/// the oldest file is another one at each look, that is why one was not there.
 Result<std::vector<store::FoundSegment>> outline(store::Storage& storage, const store::JournalOwner& owner) {
-  constexpr int looks_max = 16;
-  for (int i = 1;; ++i) {
+  for (std::string oldest;;) {
     auto segments = store::outline(storage, owner);
-    if (segments || segments.error().kind() != ErrorKind::bad_input || i == looks_max) return segments;
+    if (segments || segments.error().kind() != ErrorKind::bad_input) return segments;
+    SPINDRIFT_TRY_ASSIGN(const std::vector<std::string> names, storage.names());
+    if (names.empty() || names.front() == oldest) return segments;
+    oldest = names.front();
   }
 }
 
