@@ -89,14 +89,24 @@ class StoredLogs::Writer final : public views::LogWriter {
 
   void write(std::span<const std::byte> piece) override {
     now_ = wall_clock_ns();
-    stream_.take(piece, [this](const views::LogPoint& begin) { begin_at(begin); },
-                 [this](const StreamedMessage& message) { append(message); });
+    Sink sink(*this);
+    stream_.take(piece, sink);
     logs_.mark(logs_.log(subgroup_));
   }
   void finish() override { stream_.finish(); }
   [[nodiscard]] bool valid() const noexcept override { return stream_.valid(); }
 
  private:
+  // No subgroup of this program has a checkpoint.
+  struct Sink final : LogStreamSink {
+    explicit Sink(Writer& to) : writer(to) {}
+    void on_checkpoint(const views::LogPoint&, std::uint64_t) override { writer.stream_.refuse(); }
+    void on_state(std::span<const std::byte>) override {}
+    void on_begin(const views::LogPoint& begin) override { writer.begin_at(begin); }
+    void on_message(const StreamedMessage& message) override { writer.append(message); }
+    Writer& writer;
+  };
+
   void begin_at(const views::LogPoint& begin) {
     if (begin != logs_.end(subgroup_)) logs_.begin_anew(subgroup_, begin);
   }

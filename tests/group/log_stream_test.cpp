@@ -8,6 +8,7 @@
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/group/log_stream.hpp>
 
+#include "heard_stream.hpp"
 #include "logs_fixture.hpp"
 
 namespace spindrift::group {
@@ -17,19 +18,12 @@ constexpr SubgroupId subgroup(5);
 constexpr std::size_t begin_bytes = 24;
 constexpr std::size_t head_bytes = 36;
 
-/// The messages of a log, without their times.
+/// The messages of a log.
 std::vector<std::string> messages(LoggingNode& node) {
-  std::vector<std::string> all;
-  LogStream stream(LoggingNode::message_bytes_max);
-  stream.take(node.stream(subgroup, {}), [](const views::LogPoint& begin) { CHECK(begin == views::LogPoint{}); },
-              [&](const StreamedMessage& message) {
-                const auto head = field_bytes(message.sender, message.view, message.sequence);
-                std::string& text = all.emplace_back(reinterpret_cast<const char*>(head.data()), head.size());
-                text.append(reinterpret_cast<const char*>(message.payload.data()), message.payload.size());
-              });
-  stream.finish();
-  REQUIRE(stream.valid());
-  return all;
+  Heard heard;
+  REQUIRE(hear(node.stream(subgroup, {}), heard));
+  CHECK(heard.begin == views::LogPoint{});
+  return heard.messages;
 }
 
 /// Takes all of it, in two pieces.

@@ -118,23 +118,25 @@ class NodeLogs::Reader final : public views::StateReader {
   Ticks ready_at_;
 };
 
-class NodeLogs::Writer final : public views::LogWriter {
+class NodeLogs::Writer final : public views::LogWriter, private group::LogStreamSink {
  public:
   Writer(ProcessLogs& logs, std::uint32_t subgroup, std::uint64_t message_bytes_max)
       : logs_(logs), subgroup_(subgroup), stream_(message_bytes_max) {}
   void write(std::span<const std::byte> piece) override {
-    stream_.take(piece, [this](const views::LogPoint& begin) { begin_at(begin); },
-                 [this](const group::StreamedMessage& message) {
-                   logs_.all_.append(logs_, subgroup_, {message.sender, message.view, message.sequence,
-                                                        {message.payload.begin(), message.payload.end()}});
-                 });
+    stream_.take(piece, *this);
     logs_.all_.hooks_.on_step(logs_.process_);
   }
   void finish() override { stream_.finish(); }
   [[nodiscard]] bool valid() const noexcept override { return stream_.valid(); }
 
  private:
-  void begin_at(const views::LogPoint& begin) {
+  void on_checkpoint(const views::LogPoint&, std::uint64_t) override { stream_.refuse(); }
+  void on_state(std::span<const std::byte>) override {}
+  void on_message(const group::StreamedMessage& message) override {
+    logs_.all_.append(logs_, subgroup_, {message.sender, message.view, message.sequence,
+                                         {message.payload.begin(), message.payload.end()}});
+  }
+  void on_begin(const views::LogPoint& begin) override {
     Report& report = logs_.all_.report_;
     if (begin == logs_.log(subgroup_).end()) {
       report.hit(begin.version > 0 ? Probe::log_went_on : Probe::log_whole);
