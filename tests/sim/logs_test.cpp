@@ -7,16 +7,17 @@
 namespace spindrift::sim {
 namespace {
 
-Plan logged_plan() {
+Plan logged_plan(bool object) {
   Plan plan = three_nodes(DeliveryMode::ordered, 0);
   plan.subgroups[0].logged = true;
+  plan.subgroups[0].object = object;
   plan.disks.resize(3);
   return plan;
 }
 
 /// Three processes with logs; a node's next process has its number plus three, and so on.
 struct LogStory : Story {
-  LogStory() : Story(logged_plan()) {
+  explicit LogStory(bool object = false) : Story(logged_plan(object)) {
     history.set_decided([](const View&) { return false; });
     found(0, {0, 1, 2});
   }
@@ -181,6 +182,80 @@ TEST_CASE("an application that is given what its log has trimmed, or too little 
     story.books.on_given(0, 0, 3, all[3]->payload);
     CHECK(story.ended() == "D7");
   }
+}
+
+TEST_CASE("a log of an object that begins late, and has no checkpoint in it with its link, is found (D9)") {
+  LogStory story(true);
+  for (std::uint64_t i = 0; i < 4; ++i) story.append_everywhere(story.message(0), i);
+  LogContent& log = story.logs[0].now;
+  const auto place = [&](std::uint64_t version) { return views::LogPoint{version, story.logs[1].now.link_at(version)}; };
+  log.trim(2);
+  log.checkpoint = place(3);
+  std::string found = "D9";
+  SECTION("it has one") { found = "nothing"; }
+  SECTION("it has one where it begins") {
+    log.checkpoint = place(2);
+    found = "nothing";
+  }
+  SECTION("it has one where it ends") {
+    log.checkpoint = place(4);
+    found = "nothing";
+  }
+  SECTION("it has none") { log.checkpoint.reset(); }
+  SECTION("it has one before its beginning") { log.checkpoint = place(1); }
+  SECTION("it has one behind its end") {
+    log.entries.resize(3);
+    log.checkpoint = place(4);
+    story.books.on_open(0);  // the rest is to come
+    CHECK(story.ended() == "nothing");
+  }
+  SECTION("it has another link there") { log.checkpoint->link.words[0] ^= 1; }
+  SECTION("it begins with its first message") {
+    log = story.logs[1].now;
+    found = "nothing";
+  }
+  story.books.on_loaded(0, 0);
+  CHECK(story.ended() == found);
+}
+
+TEST_CASE("a process that begins with a log that begins late, without a checkpoint, is found (D9)") {
+  LogStory story(true);
+  for (std::uint64_t i = 0; i < 4; ++i) story.append_everywhere(story.message(0), i);
+  story.logs[0].now.trim(2);
+  SECTION("at its start") { story.books.on_open(0); }
+  SECTION("in its view") { story.books.on_view(0, story.view_of(0, {0, 1, 2}, {0, 1, 2}), {false}); }
+  CHECK(story.ended() == "D9");
+}
+
+TEST_CASE("an object is made from a checkpoint and what follows, or from all messages, else it is found (D7)") {
+  LogStory story(true);
+  for (std::uint64_t i = 0; i < 4; ++i) story.append_everywhere(story.message(0), i);
+  const LogEntries all = story.logs[0].entries();
+  story.logs[0].now.checkpoint = views::LogPoint{3, all[2]->link};
+  story.logs[0].now.trim(2);
+  const auto give = [&](std::uint64_t version) { story.books.on_given(0, 0, version, all[version]->payload); };
+  CHECK(story.books.given(0, 0) == 0);
+  std::string found = "D7";
+  SECTION("the state and what follows") {
+    story.books.on_state(0, 0);
+    CHECK(story.books.given(0, 0) == 3);
+    give(3);
+    found = "nothing";
+  }
+  SECTION("what was before its log's beginning is given, and so is what follows") {
+    for (std::uint64_t version = 0; version < 4; ++version) give(version);
+    found = "nothing";
+  }
+  SECTION("what its log has, without a state") { give(2); }
+  SECTION("the state and a message that is part of it") {
+    story.books.on_state(0, 0);
+    give(2);
+  }
+  SECTION("the state twice") {
+    story.books.on_state(0, 0);
+    story.books.on_state(0, 0);
+  }
+  CHECK(story.ended() == found);
 }
 
 TEST_CASE("a link that is not that of the log's messages is found (D3)") {

@@ -124,6 +124,10 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::log_cut: return "log lost what was not durable";
     case Probe::log_tail_dropped: return "delivered by some, and dropped when all had stopped";
     case Probe::log_away: return "log with nodes that are away";
+    case Probe::checkpoint_made: return "checkpoint of a log made";
+    case Probe::checkpoint_sent: return "log begun anew with its source's checkpoint";
+    case Probe::checkpoint_lost: return "crash before a checkpoint was durable";
+    case Probe::object_from_checkpoint: return "application given a checkpoint in place of messages that its log lacks";
     case Probe::log_without_room: return "more to write to a log than there is room";
     case Probe::log_replayed: return "log replayed to an application";
     case Probe::log_replay_took_long: return "the same, and it took a while";

@@ -170,6 +170,7 @@ void Fleet::launch(Process& process) {
   process.founds_ = !named || !forgot || plan_.founders.size() == plan_.nodes.size();
   if (named) options.memory = &records_.open(process.node_);
   if (named) options.logs = node_logs_.open(process.index_, process.node_);
+  if (options.logs != nullptr) log_books_.on_open(process.index_);
   if (named && process.founds_) {
     for (const std::uint32_t founder : plan_.founders) options.founders.emplace_back(founder);
   }

@@ -96,6 +96,7 @@ void LogBooks::on_view(std::uint32_t process, const View& view, const std::vecto
       if (!book.have.empty() || subgroup.log_holders.empty()) begin(process, s);
     }
     const bool loaded = subgroup.member_position(NodeId(history_.node_of(process))) && !loading[s];
+    if (loaded) check_checkpoint(process, s, true);
     if (loaded && history_.first_view_of(process) == view.id && !is_past(process, book)) check_beginning(process, s);
   }
 }
@@ -181,8 +182,42 @@ void LogBooks::check_beginning(std::uint32_t process, std::uint32_t subgroup) {
           "begins with " + std::to_string(size) + " messages, others with " + std::to_string(least));
 }
 
+// D9: an object can be made of a log that begins late. One that is on its way may end before its checkpoint still.
+void LogBooks::check_checkpoint(std::uint32_t process, std::uint32_t subgroup, bool whole) {
+  const LogContent& log = log_of_(history_.node_of(process), subgroup).now;
+  if (!plan_.subgroups[subgroup].object || log.begin.version == 0) return;
+  const std::string where = "begins at " + std::to_string(log.begin.version) + ", and its checkpoint ";
+  if (!log.checkpoint) return violate("D9", process, subgroup, where + "is missing");
+  const std::uint64_t version = log.checkpoint->version;
+  const bool there = version <= log.entries.size();
+  if (version < log.begin.version || (whole && !there)) {
+    violate("D9", process, subgroup, where + "is at " + std::to_string(version) + " of " +
+                                         std::to_string(log.entries.size()));
+  } else if (there && log.link_at(version) != log.checkpoint->link) {
+    violate("D9", process, subgroup, where + "at " + std::to_string(version) + " has another link");
+  }
+}
+
+void LogBooks::on_open(std::uint32_t process) {
+  for (std::uint32_t s = 0; s < books_.size(); ++s) check_checkpoint(process, s, false);
+}
+
+void LogBooks::on_loaded(std::uint32_t process, std::uint32_t subgroup) { check_checkpoint(process, subgroup, true); }
+
+// D7: it lacks what the log lacks, and nothing of the rest goes before the state.
+void LogBooks::on_state(std::uint32_t process, std::uint32_t subgroup) {
+  check_checkpoint(process, subgroup, true);
+  if (report_.failed()) return;
+  const LogContent& log = log_of_(history_.node_of(process), subgroup).now;
+  std::uint64_t& given = reader(process, subgroup).given;
+  if (given >= log.begin.version)
+    return violate("D7", process, subgroup, "its application is given a state, and had " + std::to_string(given));
+  given = log.checkpoint->version;
+}
+
 // A log that begins later, at its start or since another node's took its place, has no more for the application.
 std::uint64_t LogBooks::given(std::uint32_t process, std::uint32_t subgroup) {
+  if (plan_.subgroups[subgroup].object) return reader(process, subgroup).given;
   return std::max(reader(process, subgroup).given, log_of_(history_.node_of(process), subgroup).now.begin.version);
 }
 

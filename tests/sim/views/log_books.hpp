@@ -29,6 +29,12 @@ class LogBooks {
   void on_append(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version, const LogEntry& entry);
   /// Behind the history. `loading`: by subgroup, whether the rest of its log is still to come.
   void on_view(std::uint32_t process, const View& view, const std::vector<bool>& loading);
+  /// The process begins, with the logs as its node's disk has them.
+  void on_open(std::uint32_t process);
+  /// It has all of the log.
+  void on_loaded(std::uint32_t process, std::uint32_t subgroup);
+  /// Its application is given the state of the log's checkpoint, in place of what the log lacks.
+  void on_state(std::uint32_t process, std::uint32_t subgroup);
   /// Its application is given that entry.
   void on_given(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version, std::span<const std::byte> payload);
   /// Its application is told that lower versions are durable everywhere.
@@ -36,7 +42,8 @@ class LogBooks {
   /// The process has left in order. `loading`: as above.
   void check_left(std::uint32_t process, const std::vector<bool>& loading);
 
-  /// Its application was given what is before that version, but for what its log lacked when it was to be given that.
+  /// Its application was given what is before that version; but for an object, also what its log lacked when it was to be
+  /// given that counts.
   [[nodiscard]] std::uint64_t given(std::uint32_t process, std::uint32_t subgroup);
   struct Incomplete {
     const char* invariant;
@@ -71,6 +78,7 @@ class LogBooks {
   void begin(std::uint32_t process, std::uint32_t subgroup);
   static void extend_anew(Book& book, const std::shared_ptr<const LogEntry>& entry, const Digest& before);
   void check_beginning(std::uint32_t process, std::uint32_t subgroup);
+  void check_checkpoint(std::uint32_t process, std::uint32_t subgroup, bool whole);
   void note_founders(std::uint32_t subgroup, const View& view);
   [[nodiscard]] std::uint64_t owed(const Stream& stream);
   [[nodiscard]] std::optional<Incomplete> incomplete(const std::vector<std::uint32_t>& core, std::uint32_t subgroup,

@@ -1,6 +1,9 @@
 // The logs of the nodes' logged subgroups in a run: each outlives its node's processes, on a disk that is late and may fail.
 // A process that dies leaves what was durable, and a beginning of the rest; one that ends in order leaves all.
 //
+// The node makes checkpoints of what it may trim where an object is made of a log: of an object's state there is no more
+// here than the place of the log that it follows from, of which the bytes that go to another node are made.
+//
 // The invariant to remember: what `durable` has said is there when the node's next process opens its logs.
 #pragma once
 
@@ -37,10 +40,14 @@ using LogEntries = std::vector<std::shared_ptr<const LogEntry>>;
 /// Whether they are the same message at the same place, whatever their logs were before.
 [[nodiscard]] bool same_message(const LogEntry& a, const LogEntry& b);
 
+/// The state at that place of a log: of some bytes, or some thousands.
+[[nodiscard]] std::vector<std::byte> state_at(const views::LogPoint& place);
+
 /// Messages of a log from the place on where it begins: none of lower versions is there.
 struct LogContent {
   LogEntries entries{};     ///< by version; null before the beginning
   views::LogPoint begin{};
+  std::optional<views::LogPoint> checkpoint{};  ///< the last one, of which the disk has the state
 
   [[nodiscard]] Digest link_at(std::uint64_t version) const {
     return version == begin.version ? begin.link : entries[version - 1]->link;
@@ -54,6 +61,7 @@ struct NodeLog {
   LogContent now{};
   std::uint64_t durable = 0;
   std::optional<LogContent> before{};  ///< it has begun anew, and the disk has this still
+  std::optional<views::LogPoint> made{};  ///< a checkpoint that the disk has not yet, or has without saying so
   bool lost = false;                     ///< once, with the node's record
 
   [[nodiscard]] const LogEntries& entries() const noexcept { return now.entries; }
@@ -77,7 +85,7 @@ class NodeLogs final : public Handler {
   void crash(std::uint32_t process);
   void end(std::uint32_t process);
   /// The members of its subgroup have told that what lies before `told` is durable at all of them, and the process's
-  /// application was given what lies before `given`: the node may trim that.
+  /// application was given what lies before `given`: the node may trim that, and make a checkpoint there.
   void may_trim(std::uint32_t process, std::uint32_t subgroup, std::uint64_t told, std::uint64_t given);
   /// The node's logs are lost, together with its record.
   void lose(std::uint32_t node);
@@ -97,12 +105,15 @@ class NodeLogs final : public Handler {
   class Reader;
 
   void append(ProcessLogs& of, std::uint32_t subgroup, LogEntry entry);
-  void begin_anew(ProcessLogs& of, std::uint32_t subgroup, const views::LogPoint& begin);
+  void begin_anew(ProcessLogs& of, std::uint32_t subgroup, const views::LogPoint& begin,
+                  const std::optional<views::LogPoint>& checkpoint);
+  void make_checkpoint(NodeLog& log, std::uint64_t least, std::uint64_t most);
   void begin_write(ProcessLogs& of);
   void end_write(ProcessLogs& of);
 
   Scheduler& scheduler_;
   Random random_;
+  Random checkpoints_;
   const Plan& plan_;
   Report& report_;
   Hooks hooks_;

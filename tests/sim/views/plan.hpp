@@ -27,6 +27,7 @@ struct SubgroupPlan {
   std::uint32_t minimum = 1;                  ///< with fewer members the subgroup is inadequate
   std::uint64_t state_bytes = 0;              ///< of the application's state; 0: it has none
   bool logged = false;                        ///< ordered, and in the journals of its members
+  bool object = false;     ///< it is made from all messages of the log, which begins late only if there is a checkpoint
   std::uint32_t most = 0;  ///< members, those first that were some before; 0: as many as there are
   bool moves = false;      ///< the lowest nodes are first instead: who comes may move another one out
   bool added = false;  ///< no subgroup of the layout, but the next place for those that are created: all of these are alike
@@ -208,6 +209,8 @@ void draw_releases(std::uint64_t seed, Plan& plan);
 void draw_logs(std::uint64_t seed, Plan& plan);
 /// Nodes that trim their logs, in half of those plans.
 void draw_trims(std::uint64_t seed, Plan& plan);
+/// Objects that are made of their logs, in half of those subgroups.
+void draw_logged_objects(std::uint64_t seed, Plan& plan);
 /// Members that wait for a revival, in some plans.
 void draw_revivals(std::uint64_t seed, Plan& plan);
 /// Members that end when their application takes nothing for too long, in place of ones whose application fails.

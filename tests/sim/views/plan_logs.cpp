@@ -116,6 +116,16 @@ void draw_trims(std::uint64_t seed, Plan& plan) {
   }
 }
 
+void draw_logged_objects(std::uint64_t seed, Plan& plan) {
+  Random random(seed, Purpose::logged_objects);
+  for (SubgroupPlan& subgroup : plan.subgroups) subgroup.object = subgroup.logged && random.chance(1, 2);
+  // A log that is not trimmed has no need of a checkpoint.
+  if (std::ranges::none_of(plan.subgroups, &SubgroupPlan::object)) return;
+  for (DiskPlan& disk : plan.disks) {
+    if (random.chance(1, 2)) disk.keeps = random.pick<std::uint64_t>({0, 1, 5});
+  }
+}
+
 void draw_logs(std::uint64_t seed, Plan& plan) {
   Random random(seed, Purpose::logged);
   const bool layout = std::ranges::any_of(plan.subgroups, [](const SubgroupPlan& each) { return !each.added; });

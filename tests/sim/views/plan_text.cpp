@@ -92,7 +92,8 @@ std::string Plan::describe() const {
             ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", state " +
             std::to_string(subgroup.state_bytes) + ", minimum " + std::to_string(subgroup.minimum) +
             (subgroup.profile.split_rows ? ", ring split off" : "") + (subgroup.added ? ", created" : "") +
-            (subgroup.logged ? ", logged" : "") + (subgroup.most > 0 ? ", most " + std::to_string(subgroup.most) : "") +
+            (subgroup.logged ? ", logged" : "") + (subgroup.object ? ", of an object" : "") +
+            (subgroup.most > 0 ? ", most " + std::to_string(subgroup.most) : "") +
             (subgroup.moves ? ", moves" : "") + ", members";
     for (std::size_t i = 0; i < nodes.size(); ++i) text += (subgroup.members >> i & 1) != 0 ? " " + std::to_string(i) : "";
   }

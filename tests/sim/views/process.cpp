@@ -167,6 +167,7 @@ bool Process::state_at_work(SubgroupId id) const {
 void Process::replay(SubgroupId id, std::uint64_t to) {
   fleet_.upcall(*this);
   const std::uint32_t s = id.value();
+  fleet_.log_books_.on_loaded(index_, s);
   replays_to_[s] = std::max(replays_to_[s], to);
   if (fleet_.history_.view_of(index_) == member_->epoch()->id()) go_on_replaying(s);
 }
@@ -178,9 +179,12 @@ void Process::await_replay(std::uint32_t subgroup, Ticks most) {
 
 void Process::go_on_replaying(std::uint32_t subgroup) {
   const bool stops = member_->state() == views::MemberState::failed || member_->state() == views::MemberState::left;
-  const std::uint64_t given = fleet_.log_books_.given(index_, subgroup);
+  std::uint64_t given = fleet_.log_books_.given(index_, subgroup);
   if (!running_ || stops || given >= replays_to_[subgroup]) return;
   if (!accepting_[subgroup] || busy(SubgroupId(subgroup))) return await_replay(subgroup, 10'000);
+  load_checkpoint(subgroup);
+  given = fleet_.log_books_.given(index_, subgroup);
+  if (fleet_.report_.failed() || given >= replays_to_[subgroup]) return;
   const Ticks most = fleet_.plan_.disks[node_].replay_ns_max;
   std::uint64_t count = replays_to_[subgroup] - given;
   if (most > 0) count = fleet_.schedule_.between(1, count);
@@ -191,6 +195,14 @@ void Process::go_on_replaying(std::uint32_t subgroup) {
   if (most == 0) return;
   fleet_.report_.hit(Probe::log_replay_took_long);
   if (given + count < replays_to_[subgroup]) await_replay(subgroup, most);
+}
+
+// An object whose log lacks messages that it was not given begins with what they led to.
+void Process::load_checkpoint(std::uint32_t subgroup) {
+  const views::LogPoint& begin = fleet_.node_logs_.log(node_, subgroup).now.begin;
+  if (!fleet_.plan_.subgroups[subgroup].object || fleet_.log_books_.given(index_, subgroup) >= begin.version) return;
+  fleet_.report_.hit(Probe::object_from_checkpoint);
+  fleet_.log_books_.on_state(index_, subgroup);
 }
 
 void Process::on_durable(SubgroupId id, std::uint64_t version) {

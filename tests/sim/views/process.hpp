@@ -71,6 +71,7 @@ class Process final : public views::Upcalls {
   void resume(std::uint32_t subgroup);
   /// Gives a part of what is to be replayed, or all of it.
   void go_on_replaying(std::uint32_t subgroup);
+  void load_checkpoint(std::uint32_t subgroup);
   void await_replay(std::uint32_t subgroup, Ticks most);
   [[nodiscard]] std::vector<bool> loading() const;
   void comes_late();
