@@ -27,6 +27,7 @@ void Batch::append(const EntryHead& head, LogVersion version, std::span<const st
   if (!payload.empty()) std::memcpy(place, payload.data(), payload.size());
   std::memset(place + payload.size(), 0, whole - entry_head_bytes - payload.size());
   entries_.push_back({head, version, used_, payload.size()});
+  format_ = std::max(format_, first_format_with(head.kind));
   used_ += whole;
 }
 
@@ -39,6 +40,7 @@ void Batch::append_all(Batch& other) {
     entries_.push_back(each);
   }
   used_ += other.used_;
+  format_ = std::max(format_, other.format_);
   other.clear();
 }
 
@@ -73,6 +75,7 @@ void Batch::visit(const Visitor& visitor) const {
 void Batch::clear() noexcept {
   entries_.clear();
   used_ = 0;
+  format_ = SegmentFormat::first;
 }
 
 }  // namespace spindrift::store

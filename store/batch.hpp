@@ -32,6 +32,8 @@ class Batch {
   /// In their order.
   void visit(const Visitor& visitor) const;
 
+  /// The first version of the format whose segments may have all of its entries.
+  [[nodiscard]] SegmentFormat format() const noexcept { return format_; }
   /// In the file: whole blocks.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return whole_blocks(used_); }
 
@@ -54,6 +56,7 @@ class Batch {
   Blocks bytes_;          // more than are used
   std::size_t used_ = 0;
   std::vector<Waiting> entries_;
+  SegmentFormat format_ = SegmentFormat::first;
 };
 
 }  // namespace spindrift::store

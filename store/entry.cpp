@@ -21,6 +21,7 @@ std::string_view to_string(EntryKind kind) noexcept {
     case EntryKind::acceptance: return "acceptance";
     case EntryKind::base: return "base";
     case EntryKind::signature: return "signature";
+    case EntryKind::checkpoint: return "checkpoint";
   }
   return "unknown";
 }

@@ -26,7 +26,9 @@ enum class EntryKind : std::uint16_t {
   base = 4,        ///< the subgroup's log goes on with this version, behind the link that is its payload: what this journal
                    ///< has of the log before is void
   signature = 5,   ///< the node's signature over a log up to some version; of the log of `no_subgroup`. In segments of the
-                   ///< second format alone.
+                   ///< second format and later ones alone.
+  checkpoint = 6,  ///< a piece of a subgroup's state as of a version of its log; of the log of `no_subgroup`. See
+                   ///< checkpoint.hpp. In segments of the third format alone.
 };
 
 [[nodiscard]] std::string_view to_string(EntryKind kind) noexcept;

@@ -42,7 +42,7 @@ struct EntryFields {
 static_assert(sizeof(EntryFields) == entry_head_bytes && std::has_unique_object_representations_v<EntryFields>);
 
 bool is_kind(std::uint16_t kind) noexcept {
-  return kind >= static_cast<std::uint16_t>(EntryKind::message) && kind <= static_cast<std::uint16_t>(EntryKind::signature);
+  return kind >= static_cast<std::uint16_t>(EntryKind::message) && kind <= static_cast<std::uint16_t>(EntryKind::checkpoint);
 }
 
 /// The link covers the rest of the entry, but a base's, which is given to it.

@@ -19,8 +19,14 @@ namespace spindrift::store {
 enum class SegmentFormat : std::uint32_t {
   first = 1,
   with_signatures = 2,  ///< there may be entries of the kind `signature`
+  third = 3,            ///< besides, of the kind `checkpoint`
 };
-inline constexpr std::uint32_t latest_format = 2;
+inline constexpr std::uint32_t latest_format = 3;
+/// The first version in whose segments there may be entries of that kind; in earlier ones nobody has written any.
+[[nodiscard]] constexpr SegmentFormat first_format_with(EntryKind kind) noexcept {
+  if (kind == EntryKind::checkpoint) return SegmentFormat::third;
+  return kind == EntryKind::signature ? SegmentFormat::with_signatures : SegmentFormat::first;
+}
 
 /// The version of the heads in a reserve.
 inline constexpr std::uint32_t reserve_version = 1;

@@ -124,6 +124,7 @@ Result<void> Journal::commit(Batch& batch) { return write(batch, Wait::yes); }
 Result<void> Journal::write(Batch& batch, Wait wait) {
   SPINDRIFT_TRY(usable());
   if (batch.empty()) return finish_commit();
+  CHECK(batch.format() <= options_.format);
   const std::uint64_t bytes = batch.bytes();
   if (offset_ + bytes > file_->bytes()) {
     SPINDRIFT_TRY(finish_commit());

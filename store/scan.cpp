@@ -22,7 +22,7 @@ class EntryWalk {
   /// The next entry that can be read; nothing: there is none. A hole before it is appended, and one behind it.
   std::optional<FoundEntry> next(std::vector<Hole>& holes) {
     if (expected_ >= limit_) return std::nullopt;
-    auto found = at_ < bytes().size() ? read_entry(bytes().subspan(at_), segment_.head.seal) : std::nullopt;
+    auto found = at_ < bytes().size() ? read_at(at_) : std::nullopt;
     if (!found || found->entry.position != expected_ || !follows(*found)) found = search(holes);
     if (!found) return std::nullopt;
     used_ = at_ + found->bytes;
@@ -39,6 +39,13 @@ class EntryWalk {
  private:
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return segment_.bytes; }
 
+  /// Nothing: none begins there that may be in a segment of this format.
+  [[nodiscard]] std::optional<FoundEntry> read_at(std::uint64_t at) const {
+    auto found = read_entry(bytes().subspan(at), segment_.head.seal);
+    if (found && first_format_with(found->entry.head.kind) > segment_.head.format) found.reset();
+    return found;
+  }
+
   /// Whether it is the next of its log, as far as the journal has that.
   [[nodiscard]] bool follows(const FoundEntry& found) const noexcept {
     if (found.entry.head.kind == EntryKind::base) return true;
@@ -54,7 +61,7 @@ class EntryWalk {
         at = block_end - entry_alignment;
         continue;
       }
-      auto found = read_entry(bytes().subspan(at), segment_.head.seal);
+      auto found = read_at(at);
       if (!found || found->entry.position <= expected_ || found->entry.position >= limit_) continue;
       holes.push_back({at_, expected_, found->entry.position});
       at_ = at;

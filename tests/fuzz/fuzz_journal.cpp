@@ -1,6 +1,8 @@
 // The files of a journal, whose every byte a disk or somebody with access to it may have changed: a whole journal with bytes
 // that differ, or with entries that are sealed as they should be and say anything.
+#include <spindrift/core/bytes.hpp>
 #include <spindrift/store/batch.hpp>
+#include <spindrift/store/checkpoint.hpp>
 #include <spindrift/store/examine.hpp>
 #include <spindrift/store/journal.hpp>
 
@@ -84,12 +86,15 @@ class MemoryStorage final : public Storage {
 const JournalOwner owner{{{1, 2}}, NodeId(3)};
 const Digest journal_name{{4, 5}};
 
-/// Two segments of two processes, the second of which has closed it.
+const EntryHead piece_head{EntryKind::checkpoint, no_subgroup, NodeId(3), ViewId(0), SequenceNumber(0), 4};
+
+/// Two segments of two processes, the second of which stores a checkpoint, and has closed it.
 Files whole_journal() {
   MemoryStorage storage;
   for (std::uint64_t process = 1; process <= 2; ++process) {
     const auto findings = value_or_throw(examine(storage, owner));
-    const JournalOptions options{.segment_bytes = 10 * block_bytes, .prepared_bytes = 0};
+    const auto format = process == 1 ? SegmentFormat::first : SegmentFormat::third;
+    const JournalOptions options{.segment_bytes = 10 * block_bytes, .prepared_bytes = 0, .format = format};
     Journal journal = value_or_throw(Journal::open(storage, findings, {owner, process}, journal_name, options));
     Batch batch;
     for (std::uint32_t i = 0; i < 4; ++i) {
@@ -97,7 +102,13 @@ Files whole_journal() {
       batch.append(head, std::as_bytes(std::span("payload")));
       if (i % 2 == 1) value_or_throw(journal.commit(batch));
     }
-    if (process == 2) value_or_throw(journal.close());
+    if (process == 1) continue;
+    for (const std::uint64_t offset : {0, 3}) {
+      const auto state = std::as_bytes(std::span("state.")).subspan(offset, 3);
+      batch.append(piece_head, checkpoint_payload({SubgroupId(0), LogVersion(2), {}, 6, offset, state}));
+    }
+    value_or_throw(journal.commit(batch));
+    value_or_throw(journal.close());
   }
   return std::move(storage.files());
 }
@@ -110,20 +121,52 @@ void edit(Blocks& bytes, Choices& choices) {
   }
 }
 
+/// Numbers that may be those of a piece of a checkpoint, as far as they have a place.
+void draw_piece(std::span<std::byte> payload, Choices& choices) {
+  const SubgroupId subgroup(static_cast<std::uint32_t>(choices.choice(3)));
+  const std::uint64_t version = choices.choice(8);
+  const std::uint64_t bytes = choices.choice(200);
+  const std::uint64_t offset = choices.choice(200);
+  const auto numbers = field_bytes(subgroup, version, Digest{}.words, bytes, offset);
+  std::copy_n(numbers.begin(), std::min(numbers.size(), payload.size()), payload.begin());
+}
+
 /// Puts entries at the beginnings of blocks that are sealed for that segment, whatever they say.
 void forge(Blocks& bytes, Choices& choices) {
   const HeadReading reading = read_head(std::span(bytes).first(block_bytes));
   for (std::uint64_t block = 4; block < bytes.size() / block_bytes && !choices.empty(); ++block) {
     const std::uint64_t size = choices.choice(200);
     const auto place = std::span(bytes).subspan(block * block_bytes, entry_bytes(size));
-    EntryHead head{static_cast<EntryKind>(choices.choice(6)), SubgroupId(static_cast<std::uint32_t>(choices.choice(3))),
+    EntryHead head{static_cast<EntryKind>(choices.choice(7)), SubgroupId(static_cast<std::uint32_t>(choices.choice(3))),
                    NodeId(0), ViewId(choices.number(8)), SequenceNumber(0), 0};
+    if (head.kind == EntryKind::checkpoint) draw_piece(place.subspan(entry_head_bytes, size), choices);
     const Entry entry{JournalPosition(choices.choice(12)), LogVersion(choices.choice(12)), head,
                       place.subspan(entry_head_bytes, size)};
     LogEnd before;
     before.link.words[0] = choices.number(1);
     static_cast<void>(seal_entry(place, entry, before, reading.head.seal,
                                  {JournalPosition(choices.choice(12)), choices.choice(2) == 0}));
+  }
+}
+
+/// A checkpoint that counts is whole, wherever its pieces lie.
+void read_checkpoints(Storage& storage, const JournalFindings& findings) {
+  CheckpointLedger ledger;
+  if (!findings.segments.empty()) ledger.begin(findings.segments.front().ends);
+  const auto visited = visit_entries(storage, findings, findings.first(), [&](const Entry& entry) {
+    ledger.note(entry);
+    const auto piece = checkpoint_piece(entry.payload);
+    if (piece) expect(std::ranges::equal(checkpoint_payload(*piece), entry.payload), "a piece is written as it was read");
+    return true;
+  });
+  expect(visited.ok(), "what was examined can be read");
+  for (const auto& entry : ledger.all()) {
+    std::uint64_t bytes = 0;
+    const auto read = read_checkpoint(storage, findings.segments, entry.second, [&](std::span<const std::byte> state) {
+      bytes += state.size();
+      return true;
+    });
+    expect(read.ok() && bytes == entry.second.bytes, "a checkpoint that counts can be read");
   }
 }
 
@@ -146,6 +189,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return true;
   });
   expect(visited.ok(), "what was examined can be read");
+  read_checkpoints(storage, *findings);
   const auto opened = Journal::open(storage, *findings, {owner, 9}, journal_name, {.segment_bytes = 10 * block_bytes});
   expect(opened.ok() == (findings->loss() == nullptr), "a journal goes on unless entries are lost");
   if (!opened) return 0;

@@ -41,7 +41,7 @@ inline void forge(const std::string& directory, const std::function<void(std::ve
   FileStorage files = value_or_throw(FileStorage::open_at(directory));
   const JournalFindings none = value_or_throw(examine(files, head.owner));
   JournalOptions options;
-  options.format = SegmentFormat::with_signatures;
+  options.format = SegmentFormat::third;
   Journal journal =
       value_or_throw(Journal::open(files, none, {head.owner, head.seal.incarnation}, head.seal.journal, options));
   Batch batch;

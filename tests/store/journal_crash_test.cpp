@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint_fixture.hpp"
 #include "crash_states.hpp"
 #include "journal_fixture.hpp"
 #include "simulated_disk.hpp"
@@ -23,7 +24,11 @@ struct Promised {
   std::size_t steps = 0;
   std::uint64_t durable = 0;
   std::uint64_t trimmed = 0;  ///< entries before it may be gone
+  std::uint64_t checkpoint = 0;  ///< version of the last one that is durable; 0: none is
 };
+
+/// Each checkpoint is of subgroup 0 and of the count of its messages by then, which is not 0; its state follows from that.
+std::string state_at(std::uint64_t version) { return std::to_string(version) + std::string(15'000 + version, 's'); }
 
 /// A process that works with a journal, and keeps book of what it was promised.
 class Worker {
@@ -31,7 +36,7 @@ class Worker {
   Worker(SimulatedDisk& disk, std::uint64_t incarnation, const JournalOptions& options, std::vector<std::string> before = {})
       : disk_(disk), storage_(disk.storage()), texts_(std::move(before)) {
     trimmed_ = value_or_throw(examine(*storage_, test_owner)).first().value();
-    note({0, texts_.size(), trimmed_});
+    note({0, texts_.size(), trimmed_, 0});
     journal_.emplace(value_or_throw(open_journal(*storage_, incarnation, options)));
     note();
   }
@@ -45,6 +50,22 @@ class Worker {
     value_or_throw(journal_->commit(batch));
     note();
   }
+  /// Each piece in a batch of its own, the first behind a message of subgroup 1.
+  void checkpoint() {
+    const std::uint64_t version = journal_->ends().of(SubgroupId(0)).version.value();
+    first_piece_ = texts_.size() + 1;
+    Batch batch;
+    append_text(batch, texts_.emplace_back("between"), SubgroupId(1));
+    for (const auto& piece : pieces_of(SubgroupId(0), version, state_at(version), 6000)) {
+      texts_.emplace_back(reinterpret_cast<const char*>(piece.data()), piece.size());
+      batch.append(piece_head(), piece);
+      value_or_throw(journal_->commit(batch));
+      note();
+    }
+    checkpoint_ = version;
+    note();
+  }
+  void trim_to_checkpoint() { trim(first_piece_); }
   void prepare() {
     value_or_throw(journal_->prepare());
     note();
@@ -77,7 +98,7 @@ class Worker {
   }
 
  private:
-  void note() { note({disk_.steps().size(), journal_->durable().value(), trimmed_}); }
+  void note() { note({disk_.steps().size(), journal_->durable().value(), trimmed_, checkpoint_}); }
   void note(const Promised& promised) { all_.push_back(promised); }
 
   SimulatedDisk& disk_;
@@ -85,12 +106,26 @@ class Worker {
   std::optional<Journal> journal_;
   std::vector<std::string> texts_;
   std::uint64_t trimmed_ = 0;
+  std::uint64_t checkpoint_ = 0;   // version of the last one
+  std::uint64_t first_piece_ = 0;  // its position
   std::vector<Promised> all_;
 };
 
 /// Throws what is not as it should be, so that a million states cost no assertion each.
 void demand(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
+}
+
+/// The checkpoint that was durable counts, or a later one, and is as it was written; and so does no other.
+void check_checkpoint(Storage& storage, const JournalFindings& findings, std::uint64_t promised) {
+  const CheckpointLedger ledger = ledger_of(storage, findings);
+  const Checkpoint* const counting = ledger.of(SubgroupId(0));
+  demand(ledger.of(SubgroupId(1)) == nullptr, "there is a checkpoint that nobody made");
+  demand(counting != nullptr || promised == 0, "a checkpoint that was durable is gone");
+  if (counting == nullptr) return;
+  demand(counting->version.value() >= promised, "an earlier checkpoint counts than the one that was durable");
+  const bool same = state_of(storage, findings, *counting) == state_at(counting->version.value());
+  demand(same, "a state is another than was stored");
 }
 
 /// Opens the journal on that disk as the node's next process, which adds an entry, and loses what it can.
@@ -109,6 +144,7 @@ void check_state(SimulatedDisk& disk, const std::vector<std::string>& texts, con
     return all;
   };
   demand(read(*storage) == expected, "the entries are others than were appended");
+  check_checkpoint(*storage, findings, promised.checkpoint);
   {
     Journal next = value_or_throw(open_journal(*storage, 1000));
     demand(next.end() == findings.end, "the next process goes on elsewhere");
@@ -164,6 +200,20 @@ void trims(Worker& worker) {
   worker.close();
 }
 
+void checkpoints(Worker& worker) {
+  worker.commit({7000, 100});
+  worker.checkpoint();
+  worker.commit({7000});
+  worker.vouch();
+  worker.trim_to_checkpoint();
+  worker.commit({100, 200});
+  worker.checkpoint();
+  worker.commit({9000});
+  worker.trim_to_checkpoint();
+  worker.commit({50});
+  worker.close();
+}
+
 void prepares(Worker& worker) {
   worker.prepare();
   worker.commit({10, 4000});
@@ -175,7 +225,8 @@ void prepares(Worker& worker) {
   worker.close();
 }
 
-constexpr JournalOptions with_preparing{.segment_bytes = 12 * block_bytes, .prepared_bytes = 3 * block_bytes};
+constexpr JournalOptions with_preparing{
+    .segment_bytes = 12 * block_bytes, .prepared_bytes = 3 * block_bytes, .format = SegmentFormat::third};
 
 /// Whatever a node's thread may do with a journal, in a random order.
 void anything(Worker& worker, std::uint64_t seed) {
@@ -194,7 +245,7 @@ void anything(Worker& worker, std::uint64_t seed) {
 }
 
 TEST_CASE("whatever a crash leaves of a journal's disk, what was durable is there and nothing else was invented") {
-  for (const Work& work : {Work(commits_and_segments), Work(trims), Work(prepares)}) {
+  for (const Work& work : {Work(commits_and_segments), Work(trims), Work(checkpoints), Work(prepares)}) {
     for (const bool reordered : {false, true}) {
       SimulatedDisk disk(1);
       Worker worker(disk, 1, with_preparing);
