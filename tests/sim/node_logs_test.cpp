@@ -75,7 +75,7 @@ struct TrimmedDisks : Disks {
     write(0);
     make(0);
     write(0);
-    logs->may_trim(0, 0, 20, 20);
+    while (log(0).now.begin.version == 0) logs->may_trim(0, 0, 20, 20);
     append(0, 5);
   }
 };
@@ -92,8 +92,6 @@ TEST_CASE("a log is trimmed up to its last checkpoint when the disk has that, an
   CHECK_FALSE(disks.log(0).now.checkpoint);
   disks.write(0);
   CHECK(disks.log(0).now.checkpoint == made);
-  disks.logs->may_trim(0, 0, 20, 20);
-  CHECK(disks.log(0).now.begin == made);
   for (int i = 0; i < 20; ++i) disks.logs->may_trim(0, 0, 20, 20);
   CHECK(disks.log(0).now.begin == made);
 }

@@ -334,7 +334,8 @@ void NodeLogs::make_checkpoint(NodeLog& log, std::uint64_t least, std::uint64_t 
   report_.hit(Probe::checkpoint_made);
 }
 
-// A log is trimmed up to where its last checkpoint lets an object begin, if that is durable.
+// A log is trimmed up to where its last checkpoint lets an object begin, if that is durable; not always so far, as a journal
+// that goes by segments does.
 void NodeLogs::may_trim(std::uint32_t process, std::uint32_t subgroup, std::uint64_t told, std::uint64_t given) {
   ProcessLogs& of = *opened_.at(process);
   NodeLog& log = of.log(subgroup);
@@ -345,7 +346,9 @@ void NodeLogs::may_trim(std::uint32_t process, std::uint32_t subgroup, std::uint
   if (object) make_checkpoint(log, std::max(checkpoint, log.now.begin.version) + 1, std::min(told, given));
   if (log.entries().size() < kept) return;
   const std::uint64_t most = object ? checkpoint : log.entries().size();
-  const std::uint64_t version = std::min({told, given, most, log.entries().size() - kept});
+  std::uint64_t version = std::min({told, given, most, log.entries().size() - kept});
+  if (object && version > log.now.begin.version && checkpoints_.chance(1, 2))
+    version = checkpoints_.between(log.now.begin.version, version);
   if (version <= log.now.begin.version) return;
   report_.hit(Probe::log_trimmed);
   log.now.trim(version);
