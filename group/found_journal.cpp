@@ -59,8 +59,10 @@ Result<JournalContent> content_of(store::Storage& storage, const store::JournalO
   SPINDRIFT_TRY_ASSIGN(auto findings, store::examine(storage, owner));
   if (const store::Damage* const damage = findings.loss()) return damaged(*damage);
   JournalContent content{std::move(findings), std::nullopt};
+  store::CheckpointLedger checkpoints;
   if (!content.findings.segments.empty()) {
     const store::FoundSegment& oldest = content.findings.segments.front();
+    checkpoints.begin(oldest.ends);
     for (const store::LogEnd& end : oldest.ends.all()) {
       if (end.subgroup != store::no_subgroup)
         content.logs.try_emplace(end.subgroup, end.version.value(), oldest.head.first);
@@ -74,8 +76,10 @@ Result<JournalContent> content_of(store::Storage& storage, const store::JournalO
       content.views.push_back(digest_of(entry.payload));
     }
     note_in_log(content, entry);
+    checkpoints.note(entry);
     return true;
   }));
+  content.checkpoints = checkpoints.all();
   SPINDRIFT_TRY(look_into_reserve(storage, content, newest));
   return content;
 }

@@ -13,6 +13,7 @@
 
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/group/log_index.hpp>
+#include <spindrift/store/checkpoint.hpp>
 #include <spindrift/store/examine.hpp>
 #include <spindrift/store/file_storage.hpp>
 #include <spindrift/store/journal.hpp>
@@ -50,6 +51,7 @@ struct JournalContent {
   std::optional<std::vector<std::byte>> view;           ///< payload of the last record of views: an entry, or in the reserve
   std::map<SubgroupId, store::JournalPosition> bases{};  ///< the last base of each log that has one
   std::map<SubgroupId, LogIndex> logs{};                 ///< those of subgroups that are there, or have begun
+  std::map<SubgroupId, store::Checkpoint> checkpoints{};  ///< those that count
   std::vector<Digest> views{};                           ///< of the payloads of all records of views
 
   /// Whether there are entries besides records of views.

@@ -82,4 +82,10 @@ Result<store::LogEnd> read_log(const LogPlace& log, std::uint64_t from, std::uin
   return LogWalk(log, segments, from, to).run(storage, visitor);
 }
 
+Result<void> read_checkpoint(const LogPlace& log, const store::Checkpoint& checkpoint, const StateVisitor& visitor) {
+  SPINDRIFT_TRY_ASSIGN(auto storage, store::FileStorage::open_to_read(log.path));
+  SPINDRIFT_TRY_ASSIGN(const auto segments, outline(storage, log.owner));
+  return store::read_checkpoint(storage, segments, checkpoint, visitor);
+}
+
 }  // namespace spindrift::group

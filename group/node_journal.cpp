@@ -27,7 +27,7 @@ Result<std::unique_ptr<NodeJournal>> NodeJournal::open_signed(FoundJournal found
                                                               std::unique_ptr<LogSigner> signer, Progress on_progress) {
   if (auto resumed = signer->resume(found); !resumed)
     return unusable_journal(found.place, found.node, std::move(resumed).error());
-  options.journal.format = store::SegmentFormat::with_signatures;
+  options.journal.format = std::max(options.journal.format, store::SegmentFormat::with_signatures);
   std::unique_ptr<NodeJournal> journal(new NodeJournal(std::move(found), std::move(on_progress)));
   journal->signer_ = std::move(signer);
   SPINDRIFT_TRY(journal->start(options));

@@ -31,6 +31,13 @@ Result<Record> record_in(const JournalContent& content, const std::string& path)
   return Error(ErrorKind::bad_input, "its record of views has an impossible content").at(path + "/");
 }
 
+/// A log that is never trimmed makes its object again by itself, and its node's segments stay readable for earlier programs.
+bool may_checkpoint(std::span<const SubgroupView> layout) {
+  return std::ranges::any_of(layout, [](const SubgroupView& subgroup) {
+    return subgroup.storage == SubgroupStorage::logged && subgroup.history.any();
+  });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ViewJournal>> ViewJournal::open(ViewFile file, const JournalPlace& place, NodeId node) {
@@ -202,7 +209,8 @@ Result<NodeMemory> open_node_memory(const Config& config, const GuardedDirectory
     return memory;
   }
   SPINDRIFT_TRY_ASSIGN(FoundJournal found, FoundJournal::take(*place, node));
-  const NodeJournal::Options options{.journal = journal_options(JournalUse::logs), .thread = {}};
+  NodeJournal::Options options{.journal = journal_options(JournalUse::logs), .thread = {}};
+  if (may_checkpoint(layout)) options.journal.format = store::SegmentFormat::third;
   auto journal = signer == nullptr ? NodeJournal::open(std::move(found), options, std::move(wake))
                                    : NodeJournal::open_signed(std::move(found), options, std::move(signer), std::move(wake));
   SPINDRIFT_TRY_ASSIGN(memory.journal, std::move(journal));

@@ -9,6 +9,7 @@
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/group/log_signature.hpp>
 
+#include "../store/checkpoint_fixture.hpp"
 #include "../store/forged_journal.hpp"
 #include "signed_fixture.hpp"
 
@@ -364,6 +365,28 @@ TEST_CASE_METHOD(SigningHost, "a program of the first format refuses a journal w
       value_or_throw(NodeJournal::open(value_or_throw(FoundJournal::take(host.place, NodeId(0))), small_journal, [] {}));
   auto others = value_or_throw(store::FileStorage::open_to_read(host.place.of(NodeId(0))));
   CHECK(value_or_throw(store::examine(others, std::nullopt)).segments.back().head.format == store::SegmentFormat::first);
+}
+
+TEST_CASE_METHOD(SigningHost, "a log with checkpoints among its messages is signed and proved as one without") {
+  NodeJournal::Options options = small_journal;
+  options.journal.format = store::SegmentFormat::third;
+  const auto open_third = [&] {
+    return value_or_throw(open_signing(host.place, 1, keys.key(1), {{orders, "orders"}, {ticks, "ticks"}}, options));
+  };
+  for (std::uint64_t process = 1; process <= 2; ++process) {
+    const auto journal = open_third();
+    append(*journal, 10);
+    for (const auto& piece : store::pieces_of(orders, 5 * process, std::string(20'000, 's'), 3000))
+      journal->append(store::piece_head(), piece);
+    append(*journal, 10);
+    value_or_throw(journal->close());
+  }
+  CHECK(proof().proved == std::vector<ProvedRange>{{0, 40}});
+  const auto content = value_or_throw(read_journal(host.place, NodeId(1)));
+  CHECK(content->checkpoints.at(orders).version == LogVersion(10));
+  CHECK(content->findings.segments.back().head.format == store::SegmentFormat::third);
+  run(10);
+  CHECK(proof().proved == std::vector<ProvedRange>{{0, 50}});
 }
 
 }  // namespace spindrift::group
