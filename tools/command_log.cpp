@@ -143,7 +143,7 @@ void add_log_command(CLI::App& app, Work& chosen) {
   const auto begin = [&](const char* name, const char* description, int (*run)(const LogOptions&)) {
     return add_command(*log, chosen, {name, description}, options, run);
   };
-  CLI::App* const list = begin("ls", "List the logs: versions, last message, times, bytes, link", run_ls);
+  CLI::App* const list = begin("ls", "List the logs: versions, last message, times, bytes, checkpoint, link", run_ls);
   add_member_options(*list, *options);
   add_json_option(*list, *options);
   CLI::App* const dump = begin("dump", "Print the messages of a log: \"version time [view.sequence] node: text\"", run_dump);

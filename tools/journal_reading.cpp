@@ -86,10 +86,12 @@ Result<store::JournalFindings> look_twice_at_damage(store::Storage& storage,
 class LogCollector {
  public:
   explicit LogCollector(const store::LogEnds& before) {
+    checkpoints_.begin(before);
     for (const store::LogEnd& end : before.all()) begin_at(end.subgroup, end.version.value(), {});
   }
 
   void take(const store::Entry& entry) {
+    checkpoints_.note(entry);
     const SubgroupId subgroup = entry.head.subgroup;
     const std::uint64_t version = entry.version.value();
     if (entry.head.kind == store::EntryKind::base) return begin_at(subgroup, version, entry.position);
@@ -109,7 +111,9 @@ class LogCollector {
     for (const store::LogEnd& end : ends.all()) {
       if (end.subgroup == store::no_subgroup) continue;
       expect(end.subgroup, end.version.value());
-      logs_[end.subgroup].end = end;
+      JournaledLog& log = logs_[end.subgroup];
+      log.end = end;
+      if (const store::Checkpoint* const checkpoint = checkpoints_.of(end.subgroup)) log.checkpoint = *checkpoint;
     }
     logs_.erase(store::no_subgroup);
     return std::move(logs_);
@@ -133,6 +137,7 @@ class LogCollector {
   }
 
   JournaledLogs logs_;
+  store::CheckpointLedger checkpoints_;
   std::map<SubgroupId, std::uint64_t> next_;  // versions
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <spindrift/group/found_journal.hpp>
+#include <spindrift/store/checkpoint.hpp>
 #include <spindrift/store/examine.hpp>
 
 #include "read_progress.hpp"
@@ -33,6 +34,7 @@ struct JournaledLog {
   std::uint64_t first_time = 0;      ///< of the first message that can be read; 0: there is none
   std::uint64_t last_time = 0;       ///< of the last one
   std::vector<VersionRange> lost{};  ///< messages that cannot be read, ascending
+  std::optional<store::Checkpoint> checkpoint{};  ///< the one that counts
 
   [[nodiscard]] bool empty() const noexcept { return first == end.version.value(); }
 };

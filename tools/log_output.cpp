@@ -69,6 +69,15 @@ Json document_of(const LogTarget& target, Json fields) {
   return versioned(format_version, std::move(fields));
 }
 
+Json checkpoint_json(const store::Checkpoint& checkpoint) {
+  return {{"log_version", checkpoint.version}, {"bytes", checkpoint.bytes}, {"link", checkpoint.link.to_string()}};
+}
+
+std::string checkpoint_text(const std::optional<store::Checkpoint>& checkpoint) {
+  if (!checkpoint) return "-";
+  return fmt::format("{}: {} {}", checkpoint->version, checkpoint->bytes, checkpoint->bytes == 1 ? "byte" : "bytes");
+}
+
 void print_logs_json(const LogTarget& target, const JournaledLogs& logs) {
   Json list = Json::array();
   for (const auto& [id, log] : logs) {
@@ -82,6 +91,7 @@ void print_logs_json(const LogTarget& target, const JournaledLogs& logs) {
                  {"last_time", moment_json(log.last_time)},
                  {"bytes", log.bytes},
                  {"link", log.end.link.to_string()},
+                 {"checkpoint", log.checkpoint ? checkpoint_json(*log.checkpoint) : Json()},
                  {"lost", json_of(log.lost)}});
     list.push_back(std::move(each));
   }
@@ -202,14 +212,15 @@ void print_logs(const LogTarget& target, const JournaledLogs& logs, bool json) {
   if (logs.empty()) fmt::print("node {} keeps no log yet\n", target.node);
   if (logs.empty()) return;
   using Align = TextTable::Align;
-  TextTable table({Align::left, Align::left, Align::left, Align::left, Align::left, Align::right, Align::left});
-  table.add({"subgroup", "versions", "last", "first time", "last time", "bytes", "link"});
+  TextTable table({Align::left, Align::left, Align::left, Align::left, Align::left, Align::right, Align::left,
+                   Align::left});
+  table.add({"subgroup", "versions", "last", "first time", "last time", "bytes", "checkpoint", "link"});
   for (const auto& [id, log] : logs) {
     const bool empty = log.end.version == store::LogVersion(0);
     table.add({harmless(name_of(target, id)), versions_text(log.first, log.end.version.value()),
                empty ? "-" : fmt::format("[{}.{}]", log.end.view, log.end.sequence),
                log.first_time == 0 ? "-" : moment(log.first_time), log.last_time == 0 ? "-" : moment(log.last_time),
-               std::to_string(log.bytes), log.end.link.to_string()});
+               std::to_string(log.bytes), checkpoint_text(log.checkpoint), log.end.link.to_string()});
   }
   table.print();
 }

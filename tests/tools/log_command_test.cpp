@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../skip.hpp"
+#include "../store/checkpoint_fixture.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "log_fixture.hpp"
@@ -137,6 +138,30 @@ TEST_CASE_METHOD(LogFixture, "a part of a log over many segments is printed, and
   const CommandResult reversed = log({"dump", "orders", "--from", "5", "--to", "4"});
   CHECK(reversed.code == number(ExitCode::usage));
   CHECK_THAT(reversed.errors, Contains("--from 5: it is more than --to 4"));
+}
+
+TEST_CASE_METHOD(LogFixture, "logs are listed with their checkpoints, which are no messages, and damage to one is damage") {
+  const auto journal = open(1, 1 << 16U, store::SegmentFormat::third);
+  const std::string state = "a state of some bytes" + std::string(50'000, '.');
+  for (int i = 0; i < 3; ++i) append(*journal, "message");
+  append(*journal, "of another log", audit);
+  for (const auto& piece : store::pieces_of(orders, 2, state, 20'000)) journal->append(store::piece_head(), piece);
+  for (const auto& piece : store::pieces_of(audit, 5, "of no log yet", 20'000)) journal->append(store::piece_head(), piece);
+  append(*journal, "behind");
+  value_or_throw(journal->close());
+  CHECK_THAT(log({"ls"}).output, Contains(" bytes  checkpoint      link\n") && Contains("     27  2: 50021 bytes  ") &&
+                                     Contains("     14  -               "));
+  const json listed = json::parse(log({"ls", "--json"}).output)["logs"];
+  CHECK(listed[0]["checkpoint"] ==
+        json{{"log_version", 2}, {"bytes", state.size()}, {"link", digest_of("2").to_string()}});
+  CHECK(listed[1]["checkpoint"].is_null());
+  CHECK(lines_of(log({"dump", "orders", "--json"}).output).size() == 4);
+  CHECK_THAT(log({"verify"}).output, Contains(" and 9 entries in ") && Contains("log of orders: ends at version 4"));
+  flip(segments(), "a state of some bytes");
+  const CommandResult verified = log({"verify"});
+  CHECK(verified.code == 1);
+  CHECK_THAT(verified.output, Contains("entries that were durable cannot be read: entry 4\n"));
+  CHECK(json::parse(log({"ls", "--json"}).output)["logs"][0]["checkpoint"].is_null());
 }
 
 TEST_CASE_METHOD(LogFixture, "a log that began anew is told of from there on") {

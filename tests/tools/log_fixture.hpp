@@ -38,8 +38,9 @@ struct LogFixture {
           "{\"name\": \"audit\", \"storage\": \"logged\"}]'\n");
   std::uint64_t sequence = 0;
 
-  [[nodiscard]] std::unique_ptr<group::NodeJournal> open(std::uint32_t node, std::uint64_t segment_bytes = 1 << 20U) const {
-    const group::NodeJournal::Options options{{.segment_bytes = segment_bytes, .prepared_bytes = 0}, {}};
+  [[nodiscard]] std::unique_ptr<group::NodeJournal> open(std::uint32_t node, std::uint64_t segment_bytes = 1 << 20U,
+                                                         store::SegmentFormat format = store::SegmentFormat::first) const {
+    const group::NodeJournal::Options options{{.segment_bytes = segment_bytes, .prepared_bytes = 0, .format = format}, {}};
     return value_or_throw(
         group::NodeJournal::open(value_or_throw(group::FoundJournal::take(place, NodeId(node))), options, [] {}));
   }
