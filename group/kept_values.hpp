@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -134,6 +137,34 @@ class KeptValues {
     return present_;
   }
 
+  /// All that can be read, and the bounds' state; `keep` is the program's.
+  template <class Archive>
+  void save(Archive& archive) const {
+    put(archive, began_.value_or(KeptVersion{}));
+    archive(std::uint64_t{hidden_}, std::uint64_t{deltas_since_whole_}, std::uint64_t{records_.size()});
+    for (const Record& record : records_) {
+      put(archive, record.at);
+      archive(record.edited, record.whole != nullptr);
+      if (record.whole != nullptr) archive(*record.whole);
+      if constexpr (AppliesDeltas<T>) archive(record.deltas);
+    }
+    archive(*present_);
+  }
+  /// In place of what is here. Throws std::runtime_error: no `save` has written that; nothing is changed then.
+  template <class Archive>
+  void load(Archive& archive) {
+    KeptValues loaded(std::make_shared<T>(), keep_);
+    const KeptVersion began = taken<KeptVersion>(archive);
+    loaded.hidden_ = taken<std::uint64_t>(archive);
+    loaded.deltas_since_whole_ = taken<std::uint64_t>(archive);
+    const auto count = taken<std::uint64_t>(archive);
+    for (std::uint64_t i = 0; i < count; ++i) loaded.records_.push_back(taken<Record>(archive));
+    archive(*loaded.present_);
+    if (count > 0) loaded.began_ = began;
+    if (!loaded.consistent()) throw std::runtime_error("the versions of a Persistent field do not follow each other");
+    *this = std::move(loaded);
+  }
+
  private:
   struct Record {
     KeptVersion at;
@@ -141,6 +172,37 @@ class KeptValues {
     std::vector<Delta> deltas{};
     bool edited = false;  ///< by more than the deltas, so that its value will be kept whole
   };
+
+  template <class Archive>
+  static void put(Archive& archive, const KeptVersion& kept) {
+    archive(kept.version, std::int64_t{kept.time.time_since_epoch().count()});
+  }
+  template <class What, class Archive>
+  static What taken(Archive& archive) {
+    What what{};
+    if constexpr (std::is_same_v<What, KeptVersion>) {
+      what.version = taken<std::uint64_t>(archive);
+      what.time = LogTime(std::chrono::nanoseconds(taken<std::int64_t>(archive)));
+    } else if constexpr (std::is_same_v<What, Record>) {
+      what.at = taken<KeptVersion>(archive);
+      what.edited = taken<bool>(archive);
+      if (taken<bool>(archive)) what.whole = std::make_shared<const T>(taken<T>(archive));
+      if constexpr (AppliesDeltas<T>) archive(what.deltas);
+    } else {
+      archive(what);
+    }
+    return what;
+  }
+  /// Reading relies on that.
+  [[nodiscard]] bool consistent() const {
+    if (records_.empty()) return hidden_ == 0;
+    const auto later = [](const Record& a, const Record& b) {
+      return a.at.version >= b.at.version || a.at.time > b.at.time;
+    };
+    return hidden_ < records_.size() && (records_.size() == 1 || records_.front().whole != nullptr) &&
+           began_->version <= records_.front().at.version &&
+           std::adjacent_find(records_.begin(), records_.end(), later) == records_.end();
+  }
 
   [[nodiscard]] T& changeable() {
     if (lent_.take_back()) present_ = std::make_shared<T>(std::as_const(*present_));

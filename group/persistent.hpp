@@ -52,10 +52,12 @@
 // use a field beside its object's methods.
 //
 // In a subgroup that is not logged there are no versions: Group::replicated throws bad_argument for an object that has such
-// a field, and so does an update that makes one later. A field is no part of a saved state: in logged subgroups nothing is
-// saved, and a `serialize` that has the field does not compile.
+// a field, and so does an update that makes one later. Where the log has a "history", and so begins at a checkpoint,
+// `serialize` names the field: its versions are part of the state. Their times are those of the member whose log this
+// node's began with.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -158,18 +160,25 @@ class Persistent {
   /// The last of them, in an update that has changed the field its own; nothing: there is none yet.
   [[nodiscard]] std::optional<std::uint64_t> latest_version() const noexcept { return number_of(values_.latest()); }
 
-  /// Says to whoever compiles an archive of the field that there is none.
+  /// For the object's `serialize`: all versions that can be read, of a checkpoint. T and its Delta travel as
+  /// replicated_bytes.hpp says, and can be made by default.
   template <class Archive>
-  void save(Archive&) const {
-    static_assert(sizeof(Archive) == 0,
-                  "a Persistent field is no part of a saved state: leave it out of serialize; the log of the logged "
-                  "subgroup, which it needs, makes it");
+  void save(Archive& archive) const {
+    if constexpr (check_made()) values_.save(archive);
   }
-  /// Is with `save`, which does not compile.
+  /// The same; in place of what the field has. Throws std::runtime_error: `save` has not written that.
   template <class Archive>
-  void load(Archive&) {}
+  void load(Archive& archive) {
+    if constexpr (check_made()) values_.load(archive);
+  }
 
  private:
+  static consteval bool check_made() {
+    constexpr bool made = std::default_initializable<T> && std::default_initializable<Delta>;
+    static_assert(made, "a Persistent field is part of a saved state where its type, and that one's Delta, can be made by "
+                        "default, to be read from bytes");
+    return made;
+  }
   static std::optional<std::uint64_t> number_of(const KeptVersion* kept) noexcept {
     return kept == nullptr ? std::nullopt : std::optional(kept->version);
   }
@@ -179,7 +188,9 @@ class Persistent {
     const KeptVersion* const latest = values_.latest();
     const replicated::MethodScope* const update = replicated::update_of_field(home_, latest != nullptr);
     if (update == nullptr || (latest != nullptr && latest->version == update->version())) return;
-    values_.begin({update->version().value(), time_of(update->time_ns())});
+    // A version that came with a checkpoint has the time of another member's clock, which may be ahead of this one.
+    const LogTime earliest = latest == nullptr ? LogTime() : latest->time;
+    values_.begin({update->version().value(), std::max(earliest, time_of(update->time_ns()))});
   }
   [[nodiscard]] const replicated::MethodScope* scope() const noexcept {
     return home_ == nullptr ? nullptr : replicated::MethodScope::of(home_);

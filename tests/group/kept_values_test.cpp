@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <spindrift/group/kept_values.hpp>
+#include <spindrift/group/replicated_bytes.hpp>
 
 namespace spindrift::replicated {
 namespace {
@@ -27,6 +28,10 @@ struct Text {
     text += more;
     if (more == "throw") throw std::runtime_error(more);
   }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(text);
+  }
   std::string text;
   static inline int copies = 0;
   static inline int applied = 0;
@@ -44,6 +49,20 @@ constexpr std::uint64_t far = 1000000;
 std::string text_at(const KeptValues<Text>& values, std::uint64_t of) {
   REQUIRE(values.state(of, far) == VersionState::kept);
   return values.value(values.find(of))->text;
+}
+
+template <class T>
+std::vector<std::byte> bytes_of(const KeptValues<T>& values) {
+  std::vector<std::byte> bytes;
+  ValueWriter writer(bytes);
+  values.save(writer);
+  return bytes;
+}
+template <class T>
+void load(KeptValues<T>& to, const std::vector<std::byte>& bytes) {
+  ValueReader reader(bytes);
+  to.load(reader);
+  reader.expect_end();
 }
 
 }  // namespace
@@ -236,6 +255,69 @@ TEST_CASE("values of random changes are what a list of copies has") {
     }
     for (const auto& [value, text] : lent) REQUIRE(value->text == text);
   }
+}
+
+TEST_CASE("values that were saved are the same where they are loaded, and go on alike") {
+  std::mt19937 random(20261129);
+  for (int run = 0; run < 60; ++run) {
+    const KeepVersions keep{.count = random() % 3 == 0 ? 0U : 5U, .deltas_max = 3};
+    auto values = values_of<Text>(keep, Text("initial "));
+    auto loaded = values_of<Text>(keep);
+    std::uint64_t last = 0;
+    const auto change = [&](KeptValues<Text>& of, unsigned what) {
+      of.begin(version(last));
+      if (what == 0) of.set(Text("whole " + std::to_string(last) + " "));
+      else of.apply(std::to_string(last) + " ");
+    };
+    for (unsigned i = 0; i < 2 * (random() % 20); ++i) {
+      last += 1 + random() % 4;
+      change(values, random() % 4);
+    }
+    load(loaded, bytes_of(values));
+    for (int i = 0; i < 6; ++i) {
+      REQUIRE(loaded.present().text == values.present().text);
+      REQUIRE(loaded.kept() == values.kept());
+      for (std::uint64_t of = 0; of <= last; ++of) {
+        REQUIRE(loaded.state(of, last + 1) == values.state(of, last + 1));
+        if (values.state(of, last + 1) == VersionState::kept) REQUIRE(text_at(loaded, of) == text_at(values, of));
+      }
+      last += 1 + random() % 4;
+      const unsigned what = random() % 4;
+      change(values, what);
+      change(loaded, what);
+    }
+  }
+}
+
+TEST_CASE("versions that do not follow each other are not loaded, and change nothing") {
+  auto values = values_of<int>();
+  for (const std::uint64_t of : {3U, 5U, 9U}) {
+    values.begin(version(of));
+    values.edit() = static_cast<int>(of);
+  }
+  const std::vector<std::byte> good = bytes_of(values);
+  auto to = values_of<int>({}, 7);
+  unsigned refused = 0;
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    for (const unsigned flip : {1U, 128U, 255U}) {
+      std::vector<std::byte> bad = good;
+      bad[at] ^= static_cast<std::byte>(flip);
+      try {
+        auto fresh = values_of<int>({}, 7);
+        load(fresh, bad);
+        for (std::uint64_t of = 0; of < 12; ++of) {
+          if (fresh.state(of, far) == VersionState::kept) static_cast<void>(fresh.value(fresh.find(of)));
+        }
+      } catch (const std::runtime_error&) {
+        ++refused;
+      }
+    }
+  }
+  CHECK(refused > 100);
+  std::vector<std::byte> cut(good.begin(), good.end() - 1);
+  CHECK_THROWS_AS(load(to, cut), std::runtime_error);
+  CHECK(to.present() == 7);
+  CHECK(to.latest() == nullptr);
 }
 
 }  // namespace spindrift::replicated

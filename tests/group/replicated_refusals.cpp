@@ -88,14 +88,22 @@ struct Forgetful {
   using FormerMethods = spindrift::Formerly<spindrift::Replicates<&Forgetful::note, &Forgetful::strike>>;
 };
 void use(spindrift::Group& group) { static_cast<void>(group.replicated<Forgetful>("forgetful")); }
-#elif MISTAKE == 19  // a Persistent field is no part of a saved state
+#elif MISTAKE == 19  // is part of a saved state where its type, and that one's Delta, can be made by default
+struct Entry {
+  explicit Entry(int value) : value(value) {}
+  int value;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(value);
+  }
+};
 struct Archivist {
-  void note(int value) { last.set(value); }
+  void note(int value) { last.set(Entry(value)); }
   template <class Archive>
   void serialize(Archive& archive) {
     archive(last);
   }
-  spindrift::Persistent<int> last;
+  spindrift::Persistent<Entry> last{Entry(0)};
   using Methods = spindrift::Replicates<&Archivist::note>;
 };
 void use(spindrift::Group& group) { static_cast<void>(group.replicated<Archivist>("archivist")); }
