@@ -243,7 +243,7 @@ void Channel::refuse_second_handler(std::string_view call) const {
 void Channel::set_replica(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   const std::lock_guard lock(setting_);
   refuse_state(life_.origin, name(), "replicated");
-  refuse_beside_history(description(), "replicated");
+  if (!logged_) refuse_beside_history(description(), "replicated");  // the object begins with a checkpoint then
   refuse_second_handler("replicated");
   set_state_functions(std::move(save), std::move(load));
   carries_ = Carries::replica;

@@ -60,11 +60,12 @@ struct Environment {
     return (logged && logged->at_work()) || (histories && histories->at_work());
   }
   /// Gives what it lacks to those that take it, as LoggedSubgroups::step. Errors: likewise.
-  template <class Accepts, class Deliver, class Busy>
-  [[nodiscard]] Result<bool> give_lacking(const Accepts& accepts, const Deliver& deliver, const Busy& busy) {
+  template <class Accepts, class Begins, class Deliver, class Busy>
+  [[nodiscard]] Result<bool> give_lacking(const Accepts& accepts, const Begins& begins, const Deliver& deliver,
+                                          const Busy& busy) {
     const bool of_history = histories && histories->step(accepts, deliver, busy);
     if (!logged) return of_history;
-    SPINDRIFT_TRY_ASSIGN(const bool of_log, logged->step(accepts, deliver, busy));
+    SPINDRIFT_TRY_ASSIGN(const bool of_log, logged->step(accepts, begins, deliver, busy));
     return of_history || of_log;
   }
   [[nodiscard]] bool keeps_history(SubgroupId id) const { return histories && histories->covers(id); }

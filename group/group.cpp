@@ -119,8 +119,8 @@ GroupCore& Group::core() const {
   return *core_;
 }
 
-ReplicaBase& Group::attach_replica(std::string_view subgroup, const ReplicaMaker& make) {
-  return core().attach_replica(subgroup, make);
+ReplicaBase& Group::attach_replica(std::string_view subgroup, const ReplicaMaker& make, ReplicaMaker again) {
+  return core().attach_replica(subgroup, {make, std::move(again)});
 }
 group::TableCore& Group::attach_table(std::string_view name, const group::TableForm& form) {
   return core().tables().attach(name, form);

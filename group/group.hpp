@@ -363,7 +363,8 @@ class Group {
 
  private:
   using ReplicaMaker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
-  [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const ReplicaMaker& make);
+  /// `again`: as `make`, also later; null: it can be made once.
+  [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const ReplicaMaker& make, ReplicaMaker again);
   [[nodiscard]] group::TableCore& attach_table(std::string_view name, const group::TableForm& form);
   [[nodiscard]] GroupCore& core() const;
 

@@ -195,7 +195,8 @@ bool GroupCore::follow_states(Time now) {
       if (!attached_.replicas.replay(id, batch)) channels_[id].deliver(batch);
     };
     const auto busy = [this](SubgroupId id) { return channels_[id].busy(); };
-    auto stepped = environment_.give_lacking(takes, deliver, busy);
+    const auto begins = [this](SubgroupId id) { return attached_.replicas.begins(id); };
+    auto stepped = environment_.give_lacking(takes, begins, deliver, busy);
     if (!stepped) member_->stop(std::move(stepped).error());
     given = stepped && *stepped;
   }
@@ -271,7 +272,9 @@ void GroupCore::publish_state() {
 void GroupCore::on_durable(SubgroupId id, std::uint64_t version) {
   const auto handler = environment_.durable.advance(id, version);
   if (attached_.replicas.any()) attached_.replicas.on_durable(id, version);
-  if (environment_.logged) environment_.logged->on_durable(id, version);
+  using Use = group::LoggedSubgroups::Use;
+  if (environment_.logged)
+    environment_.logged->on_durable(id, version, attached_.replicas.carries(id) ? Use::object : Use::messages);
   group::DurableFrontiers::News{id, version, handler}.tell(*heartbeats_);
 }
 

@@ -12,6 +12,7 @@ class HandlerThreads {
   enum class Kind : std::uint8_t {
     poller,  ///< the group's poller
     own,     ///< one handler's own
+    beside,  ///< makes an object a second time, beside the program's: what its methods call was called already
   };
 
   /// While it lives, its thread is one. Ends on that thread.
@@ -33,8 +34,9 @@ class HandlerThreads {
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
-  [[nodiscard]] bool is_one() const noexcept;     ///< of either kind
+  [[nodiscard]] bool is_one() const noexcept;     ///< of any kind
   [[nodiscard]] bool is_poller() const noexcept;
+  [[nodiscard]] bool is_beside() const noexcept;
 };
 
 }  // namespace spindrift::group

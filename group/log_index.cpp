@@ -35,11 +35,15 @@ bool LogIndex::may_begin_at(const IndexedPlace& place, const HistoryBounds& boun
   return enough_messages || enough_bytes || old_enough;
 }
 
-bool LogIndex::trim(const HistoryBounds& bounds, std::uint64_t limit, std::uint64_t now) {
+const IndexedPlace& LogIndex::kept_from(const HistoryBounds& bounds, std::uint64_t limit, std::uint64_t now) const {
   const auto kept = std::find_if_not(places_.begin() + 1, places_.end(), [&](const IndexedPlace& place) {
     return place.version <= limit && may_begin_at(place, bounds, now);
   });
-  const auto first = kept - 1;
+  return *(kept - 1);
+}
+
+bool LogIndex::trim(const HistoryBounds& bounds, std::uint64_t limit, std::uint64_t now) {
+  const auto first = places_.begin() + (&kept_from(bounds, limit, now) - places_.data());
   if (first == places_.begin()) return false;
   places_.erase(places_.begin(), first);
   return true;

@@ -30,6 +30,8 @@ class LogIndex {
   /// Leaves out what lies before the last place that is not behind `limit` and before which the bounds keep nothing. `now`:
   /// nanoseconds since 1970. True: something was left out.
   bool trim(const HistoryBounds& bounds, std::uint64_t limit, std::uint64_t now);
+  /// The place from which on the bounds keep everything, as far as it is not behind `limit`. `now`: nanoseconds since 1970.
+  [[nodiscard]] const IndexedPlace& kept_from(const HistoryBounds& bounds, std::uint64_t limit, std::uint64_t now) const;
   /// The log begins there.
   [[nodiscard]] const IndexedPlace& first() const noexcept { return places_.front(); }
 

@@ -11,21 +11,51 @@ namespace spindrift::group {
 void LoggedSubgroups::replay(SubgroupId id, std::uint64_t to) {
   if (const auto at = replays_.find(id); at != replays_.end()) {
     at->second.to = std::max(at->second.to, to);
-  } else if (to > next(id)) {
-    replays_.emplace(id, Replay{read(id, to), to});
+  } else if (to > next(id) || lacks_state(id)) {
+    replays_.emplace(id, Replay{read(id, std::max(to, next(id))), to});
   }
 }
 
-void LoggedSubgroups::on_durable(SubgroupId id, std::uint64_t version) {
-  if (id.value() >= layout_.size()) return;
-  const HistoryBounds& kept = layout_[id.value()].history;
-  if (kept.any()) logs_.trim(id, kept, std::min(version, next(id)));
+bool LoggedSubgroups::lacks_state(SubgroupId id) const {
+  const std::uint64_t had = given(id);
+  return had < logs_.first(id) || (had == 0 && logs_.checkpoint(id) != nullptr);
 }
 
-std::uint64_t LoggedSubgroups::next(SubgroupId id) const {
-  const auto given = given_.find(id);
-  return std::max(given == given_.end() ? 0 : given->second, logs_.first(id));
+// It has been read from the beginning of the log on meanwhile.
+void LoggedSubgroups::begin_at(SubgroupId id, std::uint64_t version) {
+  given_[id] = version;
+  const auto at = replays_.find(id);
+  if (at == replays_.end()) return;
+  at->second.to = std::max(at->second.to, version);
+  at->second.reading = read(id, at->second.to);
 }
+
+void LoggedSubgroups::on_durable(SubgroupId id, std::uint64_t version, Use use) {
+  if (id.value() >= layout_.size()) return;
+  const HistoryBounds& kept = layout_[id.value()].history;
+  if (!kept.any()) return;
+  std::uint64_t limit = std::min(version, next(id));
+  if (use == Use::object) {
+    const store::Checkpoint* const state = logs_.durable_checkpoint(id);
+    limit = std::min(limit, state == nullptr ? 0 : state->version.value());
+  }
+  logs_.trim(id, kept, limit);
+}
+
+std::optional<std::uint64_t> LoggedSubgroups::next_checkpoint(SubgroupId id, std::uint64_t durable) {
+  if (id.value() >= layout_.size()) return std::nullopt;
+  const HistoryBounds& kept = layout_[id.value()].history;
+  const std::uint64_t limit = std::min(durable, given(id));
+  if (!kept.any() || !logs_.wants_checkpoint(id, kept, limit)) return std::nullopt;
+  return limit;
+}
+
+std::uint64_t LoggedSubgroups::given(SubgroupId id) const {
+  const auto given = given_.find(id);
+  return given == given_.end() ? 0 : given->second;
+}
+
+std::uint64_t LoggedSubgroups::next(SubgroupId id) const { return std::max(given(id), logs_.first(id)); }
 
 std::uint64_t LoggedSubgroups::time(SubgroupId id, std::uint64_t version) {
   const auto replay = replays_.find(id);

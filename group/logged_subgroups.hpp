@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,10 +39,26 @@ class LoggedSubgroups {
   [[nodiscard]] std::uint64_t disk_full_since_ms() const noexcept { return journal_.full_since_ms(); }
   /// The application is to get the messages up to that version. Throws resource.
   void replay(SubgroupId id, std::uint64_t to);
-  /// Lower versions are durable at all members: those that the subgroup's history keeps no more may be trimmed.
-  void on_durable(SubgroupId id, std::uint64_t version);
+  /// The application makes that of a log, so that more of it is needed, or less.
+  enum class Use : std::uint8_t {
+    messages,  ///< it needs those that the subgroup's history keeps
+    object,    ///< all messages make an object, and those behind a checkpoint make the same
+  };
+  /// Lower versions are durable at all members: those that the subgroup's history keeps no more may be trimmed, and what
+  /// needs a checkpoint in their place has that on the disk.
+  void on_durable(SubgroupId id, std::uint64_t version, Use use);
+  /// For `Use::object`: the version that the next checkpoint is to have; nothing: there is none to make. Lower versions than
+  /// `durable` are durable at all members.
+  [[nodiscard]] std::optional<std::uint64_t> next_checkpoint(SubgroupId id, std::uint64_t durable);
   /// The version of the first message of that log; those before were trimmed.
   [[nodiscard]] std::uint64_t first(SubgroupId id) const { return logs_.first(id); }
+  [[nodiscard]] StoredLogs& stored() noexcept { return logs_; }
+  [[nodiscard]] NodeJournal& journal() noexcept { return journal_; }
+  /// The application, if it makes an object, is to begin with a state before it gets messages: it has been given none, or
+  /// the log begins behind the last one.
+  [[nodiscard]] bool lacks_state(SubgroupId id) const;
+  /// An object has the state of that checkpoint, and is to get the messages behind it.
+  void begin_at(SubgroupId id, std::uint64_t version);
   /// Some are still to be given to it.
   [[nodiscard]] bool at_work(SubgroupId id) const { return replays_.contains(id); }
   [[nodiscard]] bool at_work() const noexcept { return !replays_.empty(); }
@@ -58,14 +75,21 @@ class LoggedSubgroups {
   [[nodiscard]] std::uint64_t settled(SubgroupId id, std::uint64_t applied);
 
   /// Gives what was read to those that take it: `accepts(id)` says so, `deliver(id, batch)` gives it, and `busy(id)` says
-  /// that the last of it is still with the handler. True if anything was given. Errors: of the disk.
-  template <class Accepts, class Deliver, class Busy>
-  [[nodiscard]] Result<bool> step(const Accepts& accepts, const Deliver& deliver, const Busy& busy) {
+  /// that the last of it is still with the handler. `begins(id)` says, before the first of it, that the application has what
+  /// it begins with. True if anything was given. Errors: of the disk.
+  template <class Accepts, class Begins, class Deliver, class Busy>
+  [[nodiscard]] Result<bool> step(const Accepts& accepts, const Begins& begins, const Deliver& deliver, const Busy& busy) {
     bool any = false;
     for (auto at = replays_.begin(); at != replays_.end();) {
       const SubgroupId id = at->first;
+      const bool takes = accepts(id);
+      if (takes && at->second.stage == Stage::waiting && begins(id)) at->second.stage = Stage::given;
+      if (at->second.stage == Stage::waiting) {
+        ++at;
+        continue;
+      }
       if (auto failure = at->second.reading->failure()) return *std::move(failure);
-      if (const auto batch = accepts(id) ? at->second.reading->next() : std::span<const Delivery>(); !batch.empty()) {
+      if (const auto batch = takes ? at->second.reading->next() : std::span<const Delivery>(); !batch.empty()) {
         deliver(id, batch);
         note(id, batch);
         any = true;
@@ -76,10 +100,14 @@ class LoggedSubgroups {
   }
 
  private:
+  enum class Stage : std::uint8_t { waiting, given };  ///< for what the application begins with
   struct Replay {
     std::unique_ptr<LogReplay> reading;
     std::uint64_t to = 0;  ///< at least that of `reading`
+    Stage stage = Stage::waiting;
   };
+  /// As above; 0: it has been given none.
+  [[nodiscard]] std::uint64_t given(SubgroupId id) const;
   /// The version of the next message that the application is to be given.
   [[nodiscard]] std::uint64_t next(SubgroupId id) const;
   /// Goes on, if more was asked for meanwhile.

@@ -36,6 +36,8 @@ class ReplicaProgress {
   [[nodiscard]] ReplicaChannel& channel() const noexcept { return channel_; }
   /// On the poller thread; nothing: it handles none.
   [[nodiscard]] std::optional<std::uint64_t> under_way() const noexcept { return under_way_; }
+  /// The replica has a state that all messages of lower versions led to. While it handles none.
+  void begin_at(std::uint64_t version) noexcept { applied_end_.store(version, std::memory_order_release); }
   /// From any thread: all messages of lower versions were handled.
   [[nodiscard]] std::uint64_t applied_end() const noexcept { return applied_end_.load(std::memory_order_acquire); }
 

@@ -29,6 +29,12 @@ std::optional<Error> ReplicaState::refusal() const {
   return ended_;
 }
 
+Error ReplicaState::none_to_save(NodeId self) const {
+  return Error(ErrorKind::refused, "node " + std::to_string(self.value()) +
+                                       " was asked for the state of the replicated object in subgroup " + subgroup_ +
+                                       ", which it could not take itself");
+}
+
 void ReplicaState::end(const Error& why) {
   {
     const std::lock_guard lock(mutex_);
@@ -38,6 +44,12 @@ void ReplicaState::end(const Error& why) {
 }
 
 void ReplicaState::await_loaded(std::optional<Duration> limit) const {
+  if (handlers_->is_beside()) {
+    throw Exception(Error(ErrorKind::would_block, "a method that runs again for a checkpoint starts no calls, and reads no "
+                                                  "other object: it called the object of subgroup " + subgroup_ +
+                                                  " when it ran first")
+                        .fix("let updates change their own object alone"));
+  }
   if (is_loaded()) return;
   if (stage() == Stage::loading && handlers_->is_one()) {
     throw Exception(Error(ErrorKind::would_block, "the state of the replicated object of subgroup " + subgroup_ +

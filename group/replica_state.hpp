@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/handler_threads.hpp>
 
@@ -43,6 +44,8 @@ class ReplicaState {
   void give_up(const Error& why);
   /// Any thread. Why that is so.
   [[nodiscard]] std::optional<Error> refusal() const;
+  /// Any thread. It was given up, and node `self` is to save it.
+  [[nodiscard]] Error none_to_save(NodeId self) const;
 
   // The poller, or before it knows of the replica.
   void set(Stage stage);

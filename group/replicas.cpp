@@ -1,12 +1,14 @@
 // Attaching replicated objects, and telling them what happens to their group.
 #include <spindrift/group/replicas.hpp>
 
+#include <algorithm>
 #include <istream>
 #include <iterator>
 #include <ostream>
 #include <string>
 #include <utility>
 
+#include <spindrift/group/object_checkpoints.hpp>
 #include <spindrift/group/private_messages.hpp>
 
 namespace spindrift::group {
@@ -21,12 +23,13 @@ std::vector<NodeId> begins_anew(const NewView& news, SubgroupId id, const views:
   return anew;
 }
 
-Error begins_late(const Channel& subgroup, std::uint64_t first) {
-  return Error(ErrorKind::refused, "the log of subgroup " + subgroup.name() + " begins with message " +
-                                       std::to_string(first) + " here, and an object is made of all of them: those before " +
-                                       "were trimmed away when the subgroup had a history")
-      .at(subgroup.environment().journal->place().of(subgroup.environment().journal->node()))
-      .fix("let a new subgroup carry the object; or have all nodes forget their logs: spindrift group forget");
+/// Its log begins with what a copy of it saves.
+Error no_checkpoints(const Channel& subgroup, const std::string& why) {
+  return Error(ErrorKind::bad_argument, "subgroup " + subgroup.name() + " keeps the last messages of its log alone, and its "
+                                        "object, which begins with a checkpoint then, " + why)
+      .at("the layout's entry of " + subgroup.name())
+      .fix("give the type `template <class Archive> void serialize(Archive&)`, and let the arguments of replicated() be "
+           "copied; or remove \"history\" there, at all members");
 }
 
 }  // namespace
@@ -38,17 +41,12 @@ struct Replicas::Replica {
   std::unique_ptr<ReplicaBase> object;
   bool loading;
   std::uint64_t stable = 0;  ///< as last told; the poller's
+  std::unique_ptr<ObjectCheckpoints> checkpoints{};  ///< the same; in a logged subgroup
 
   [[nodiscard]] bool loads(const views::Member& member) const {
     const LoggedSubgroups* const logged = subgroup.environment().logged.get();
     const bool replays = logged != nullptr && logged->at_work(id);
     return replays || member.deliveries().loading(id) || subgroup.state_work().loading();
-  }
-  /// A log that was bounded once may lack the calls that come first.
-  void require_all_calls() const {
-    const LoggedSubgroups* const logged = subgroup.environment().logged.get();
-    const std::uint64_t first = logged == nullptr ? 0 : logged->first(id);
-    if (first > 0) object->give_up(begins_late(subgroup, first));
   }
 };
 
@@ -62,9 +60,9 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
                                                    "unordered, and the replicas would come to differ")
                         .fix("use a subgroup in ordered mode"));
   }
-  auto object_made = make(*channel);
+  auto object_made = make.once(*channel);
   ReplicaBase& object = *object_made;
-  require_way_in(object, subgroup);
+  require_way_in(object, make, subgroup);
   subgroup.set_replica(
       [&object](std::ostream& to) { value_or_throw(object.save(to)); },
       [&object](std::istream& from) {
@@ -77,7 +75,13 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
     object.begin(members_[id.value()], loading_[id.value()]);
     replicas_.push_back(
         std::make_unique<Replica>(Replica{id, subgroup, std::move(channel), std::move(object_made), loading_[id.value()]}));
-    if (!loading_[id.value()]) replicas_.back()->require_all_calls();
+    if (LoggedSubgroups* const logged = subgroup.environment().logged.get();
+        logged != nullptr && subgroup.description().storage == SubgroupStorage::logged) {
+      Replica& replica = *replicas_.back();
+      const auto wake = [&fabric = *subgroup.environment().fabric] { fabric.wake(); };
+      const ObjectCheckpoints::Surroundings around{*logged, object, *replica.channel, wake};
+      replica.checkpoints = std::make_unique<ObjectCheckpoints>(id, around, object.untransferable() ? nullptr : make.again);
+    }
     any_.store(true, std::memory_order_seq_cst);
     if (ended_) object.on_end(*ended_);
   }
@@ -85,11 +89,17 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
   return object;
 }
 
-// Thrown while nothing has been attached, so that the program may leave in order. From a log any type comes.
-void Replicas::require_way_in(const ReplicaBase& object, const Channel& subgroup) const {
-  if (subgroup.description().storage == SubgroupStorage::logged) return;
+// Thrown while nothing has been attached, so that the program may leave in order. From a log that is not bounded any type
+// comes.
+void Replicas::require_way_in(const ReplicaBase& object, const Maker& make, const Channel& subgroup) const {
   const SubgroupId id = subgroup.id();
   const std::optional<Error> untransferable = object.untransferable();
+  if (const SubgroupView shape = subgroup.description(); shape.storage == SubgroupStorage::logged) {
+    if (!shape.history.any()) return;
+    if (untransferable) throw Exception(no_checkpoints(subgroup, "cannot be saved").because(*untransferable));
+    if (!make.again) throw Exception(no_checkpoints(subgroup, "cannot be made a second time"));
+    return;
+  }
   std::lock_guard lock(mutex_);
   if (untransferable && loading_[id.value()]) throw Exception(*untransferable);
 }
@@ -124,6 +134,17 @@ void Replicas::on_view(const NewView& news, const views::Member& member, const L
   }
 }
 
+bool Replicas::begins(SubgroupId id) {
+  for (Replica* const replica : all()) {
+    if (replica->id == id && replica->checkpoints) return replica->checkpoints->begins();
+  }
+  return true;
+}
+
+bool Replicas::carries(SubgroupId id) const {
+  return std::ranges::any_of(all(), [id](const Replica* replica) { return replica->id == id; });
+}
+
 bool Replicas::replay(SubgroupId id, std::span<const Delivery> batch) {
   for (Replica* const replica : all()) {
     if (replica->id != id) continue;
@@ -135,17 +156,19 @@ bool Replicas::replay(SubgroupId id, std::span<const Delivery> batch) {
 
 void Replicas::on_durable(SubgroupId id, std::uint64_t version) {
   for (Replica* const replica : all()) {
-    if (replica->id == id) replica->object->on_durable(version);
+    if (replica->id != id) continue;
+    replica->object->on_durable(version);
+    if (replica->checkpoints) replica->checkpoints->on_durable(version);
   }
 }
 
 // A member that cannot take the state leaves in order: one that failed would cost a small group its majority.
 void Replicas::on_pass(const views::Member& member) {
   for (Replica* const replica : all()) {
+    if (replica->checkpoints) replica->checkpoints->step();
     if (!refusal_) refusal_ = replica->object->state().refusal();
     if (replica->loading && !replica->loads(member)) {
       replica->loading = false;
-      replica->require_all_calls();
       replica->object->on_loaded();
     }
     const smc::Multicast* const multicast = member.epoch()->multicast(replica->id);

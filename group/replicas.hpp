@@ -12,6 +12,7 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/group/channel.hpp>
+#include <spindrift/group/object_copy.hpp>
 #include <spindrift/group/private_post.hpp>
 #include <spindrift/group/replicated_core.hpp>
 #include <spindrift/views/member.hpp>
@@ -20,7 +21,11 @@ namespace spindrift::group {
 
 class Replicas {
  public:
-  using Maker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
+  /// `once` makes the program's object; `again` another one that is the same as that was then. Null: that cannot be made.
+  struct Maker {
+    ObjectMaker once;
+    ObjectMaker again;
+  };
 
   explicit Replicas(PrivatePost& post);
   ~Replicas();
@@ -33,6 +38,10 @@ class Replicas {
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
   /// `logged` is null where no subgroup is.
   void on_view(const NewView& news, const views::Member& member, const LoggedSubgroups* logged);
+  /// Before the first message of the log: as ObjectCheckpoints::begins, and true where no object is.
+  [[nodiscard]] bool begins(SubgroupId id);
+  /// That subgroup carries an object here.
+  [[nodiscard]] bool carries(SubgroupId id) const;
   /// Messages of the log. False: that subgroup carries no object here.
   [[nodiscard]] bool replay(SubgroupId id, std::span<const Delivery> batch);
   void on_durable(SubgroupId id, std::uint64_t version);
@@ -48,7 +57,7 @@ class Replicas {
 
  private:
   struct Replica;
-  void require_way_in(const ReplicaBase& object, const Channel& subgroup) const;
+  void require_way_in(const ReplicaBase& object, const Maker& make, const Channel& subgroup) const;
   [[nodiscard]] std::vector<Replica*> all() const;
   void on_query(SubgroupId id, NodeId from, std::span<const std::byte> message);
 

@@ -21,14 +21,19 @@
 // but not wait for them.
 //
 // In a logged subgroup the log is the state: at a start and at a join updates run again, from the first one on, so that the
-// object is what it was; nothing is saved, and no serialize is needed. What only reads does not run again, and nobody is
-// answered. A method that runs again cannot start calls (would_block, and is_loaded() is false): those that it started are
-// in the log themselves. Future::durable waits until a call outlives any crash. A log has calls of the Methods of its time;
-// a later program names former lists: `using FormerMethods = spindrift::Formerly<spindrift::Replicates<&Ledger::deposit>>;`.
+// object is what it was; nothing is saved, and no serialize is needed, unless the log has a "history": then the object
+// begins with a checkpoint, for which it is made a second time now and then, on another thread, and saved. What only reads
+// does not run again, and nobody is answered. A method that runs again cannot start calls (would_block): those that it
+// started are in the log themselves. Future::durable waits until a call outlives any crash. A log has calls of the Methods
+// of its time; a later program names former lists:
+// `using FormerMethods = spindrift::Formerly<spindrift::Replicates<&Ledger::deposit>>;`.
 // Fields of such an object can keep what they were: persistent.hpp.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include <spindrift/group/group.hpp>
@@ -161,9 +166,20 @@ class Replicated {
 
 template <class T, class... Arguments>
 Replicated<T> Group::replicated(std::string_view subgroup, Arguments&&... arguments) {
-  ReplicaBase& replica = attach_replica(subgroup, [&](ReplicaChannel& channel) -> std::unique_ptr<ReplicaBase> {
+  using Made = std::unique_ptr<ReplicaBase>;
+  ReplicaMaker again;
+  if constexpr ((std::is_constructible_v<std::decay_t<Arguments>, const Arguments&> && ...) &&
+                std::is_constructible_v<T, const std::decay_t<Arguments>&...>) {
+    using Copies = const std::tuple<std::decay_t<Arguments>...>;
+    again = [copies = std::make_shared<Copies>(arguments...)](ReplicaChannel& channel) {
+      const auto make = [&](const auto&... each) -> Made { return std::make_unique<ReplicaCore<T>>(channel, each...); };
+      return std::apply(make, *copies);
+    };
+  }
+  const auto once = [&](ReplicaChannel& channel) -> Made {
     return std::make_unique<ReplicaCore<T>>(channel, std::forward<Arguments>(arguments)...);
-  });
+  };
+  ReplicaBase& replica = attach_replica(subgroup, once, std::move(again));
   return Replicated<T>(static_cast<ReplicaCore<T>&>(replica));
 }
 

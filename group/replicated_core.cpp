@@ -83,12 +83,6 @@ Error ReplicaBase::no_way_to_travel() const {
            "load(std::istream&), at all members");
 }
 
-Error ReplicaBase::no_state_here() const {
-  return Error(ErrorKind::refused, "node " + std::to_string(channel_.self().value()) +
-                                       " was asked for the state of the replicated object in subgroup " +
-                                       channel_.subgroup() + ", which it could not take itself");
-}
-
 std::vector<std::byte> ReplicaBase::begin_state(StateForm form) const {
   const auto head = field_bytes(StateHead{lists_.digest, static_cast<std::uint64_t>(form)});
   return {head.begin(), head.end()};
@@ -97,14 +91,17 @@ std::vector<std::byte> ReplicaBase::begin_state(StateForm form) const {
 Result<std::span<const std::byte>> ReplicaBase::open_state(std::span<const std::byte> state, StateForm own) const {
   const auto head = field_at_front<StateHead>(state);
   if (!head) return Error(ErrorKind::bad_input, "the state of a replicated object is cut off");
-  const bool other_methods = head->digest != lists_.digest;
+  // A checkpoint may be of an earlier program, as may the calls behind it; who runs beside this one has its list.
+  const bool other_methods = channel_.logged() ? !lists_.knows(head->digest) : head->digest != lists_.digest;
   if (!other_methods && own == StateForm::none) return no_way_to_travel();
   if (other_methods || head->form != static_cast<std::uint64_t>(own)) {
+    const std::string who = channel_.logged() ? "the members that made its checkpoint " : "the members that have its state ";
     return Error(ErrorKind::refused, "node " + std::to_string(channel_.self().value()) +
-                                         " cannot join in the replicated object of subgroup " + channel_.subgroup() +
-                                         ": the members that have its state " +
+                                         " cannot join in the replicated object of subgroup " + channel_.subgroup() + ": " +
+                                         who +
                                          (other_methods ? "list other Methods" : "save it in another form, or not at all"))
-        .fix("run the same program at all members");
+        .fix(channel_.logged() ? "name the list of the program that made it in FormerMethods"
+                               : "run the same program at all members");
   }
   return state.subspan(sizeof *head);
 }

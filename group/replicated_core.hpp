@@ -54,6 +54,8 @@ class ReplicaBase {
   /// changed is changed again, and nobody is answered, or accused. Before any `on_delivery` that follows them. A log that
   /// begins with calls of a list that is not known here is given up, and so refused.
   void on_replay(std::span<const Delivery> batch);
+  /// The state that `load` took is a checkpoint of that version: that message of the log follows.
+  void begin_at(std::uint64_t version) noexcept { progress_.begin_at(version); }
   /// A private message of another member: an answer.
   void on_private(NodeId from, std::span<const std::byte> message);
   /// A query of any member, this one included.
@@ -125,7 +127,6 @@ class ReplicaBase {
   [[nodiscard]] Result<std::span<const std::byte>> open_state(std::span<const std::byte> state, StateForm own) const;
   [[nodiscard]] std::vector<std::byte> begin_state(StateForm form) const;
   [[nodiscard]] Error no_way_to_travel() const;
-  [[nodiscard]] Error no_state_here() const;
   /// Throws bad_argument: this node is not in the subgroup, so that no delivery keeps the object up.
   void require_membership() const;
 
@@ -243,7 +244,7 @@ class ReplicaCore final : public ReplicaBase {
   }
 
   [[nodiscard]] Result<void> save(std::ostream& to) const override {
-    if (state().stage() == replicated::ReplicaState::Stage::given_up) return no_state_here();
+    if (state().stage() == replicated::ReplicaState::Stage::given_up) return state().none_to_save(progress().channel().self());
     std::vector<std::byte> bytes = begin_state(form);
     replicated::ValueWriter writer(bytes, &to);
     try {

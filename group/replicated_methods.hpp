@@ -141,6 +141,10 @@ struct MethodLists {
   std::size_t count = 0;
   std::vector<Former> former{};
 
+  /// Whether that is the digest of the list, or of a former one.
+  [[nodiscard]] bool knows(std::uint64_t of) const {
+    return of == digest || std::any_of(former.begin(), former.end(), [&](const Former& each) { return each.digest == of; });
+  }
   /// The place now of a method of the list with that digest, which may be none of it; nothing: no such list is known.
   [[nodiscard]] std::optional<std::uint32_t> place(std::uint64_t of, std::uint32_t method) const {
     if (of == digest) return method;

@@ -10,6 +10,7 @@
 
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/group/log_reading.hpp>
 #include <spindrift/group/log_stream.hpp>
 #include <spindrift/group/state_file.hpp>
 #include <spindrift/group/status.hpp>
@@ -82,46 +83,51 @@ class Reader final : public views::StateReader {
 
 }  // namespace
 
-class StoredLogs::Writer final : public views::LogWriter {
+class StoredLogs::Writer final : public views::LogWriter, private LogStreamSink {
  public:
   Writer(StoredLogs& logs, SubgroupId subgroup)
       : logs_(logs), subgroup_(subgroup), stream_(logs.message_bytes_max_(subgroup)) {}
 
   void write(std::span<const std::byte> piece) override {
     now_ = wall_clock_ns();
-    Sink sink(*this);
-    stream_.take(piece, sink);
+    stream_.take(piece, *this);
     logs_.mark(logs_.log(subgroup_));
   }
   void finish() override { stream_.finish(); }
   [[nodiscard]] bool valid() const noexcept override { return stream_.valid(); }
 
  private:
-  // No subgroup of this program has a checkpoint.
-  struct Sink final : LogStreamSink {
-    explicit Sink(Writer& to) : writer(to) {}
-    void on_checkpoint(const views::LogPoint&, std::uint64_t) override { writer.stream_.refuse(); }
-    void on_state(std::span<const std::byte>) override {}
-    void on_begin(const views::LogPoint& begin) override { writer.begin_at(begin); }
-    void on_message(const StreamedMessage& message) override { writer.append(message); }
-    Writer& writer;
-  };
-
-  void begin_at(const views::LogPoint& begin) {
-    if (begin != logs_.end(subgroup_)) logs_.begin_anew(subgroup_, begin);
+  void on_checkpoint(const views::LogPoint& at, std::uint64_t bytes) override {
+    with_checkpoint_ = true;
+    logs_.begin_state(subgroup_, at, bytes);
+  }
+  void on_state(std::span<const std::byte> piece) override { logs_.append_state(subgroup_, piece); }
+  void on_begin(const views::LogPoint& begin) override {
+    if (begin != logs_.end(subgroup_)) logs_.begin_anew(subgroup_, begin, with_checkpoint_);
+    compare_link();
   }
   // A time to come, if another node's clock is ahead, or so it says, would be that of all that follows.
-  void append(const StreamedMessage& message) {
+  void on_message(const StreamedMessage& message) override {
     Log& log = logs_.log(subgroup_);
     const std::uint64_t time = logs_.stamps_.stamp_as(subgroup_, log.end.version.value() + 1, std::min(message.time, now_));
     logs_.append(log, {store::EntryKind::message, subgroup_, message.sender, message.view, message.sequence, time},
                  message.payload);
+    compare_link();
+  }
+  // The state is that of these messages, or of no log that any source has: nothing here is believed then.
+  void compare_link() {
+    if (!logs_.log(subgroup_).contradicts_checkpoint()) return;
+    log::error(log::Room::group, "the checkpoint that came with a log is of another one, and the log counts for nothing",
+               {{"node", logs_.journal_.node()}, {"subgroup", subgroup_}, {"version", logs_.end(subgroup_).version}});
+    logs_.begin_anew(subgroup_, {}, false);
+    stream_.refuse();
   }
 
   StoredLogs& logs_;
   SubgroupId subgroup_;
   LogStream stream_;
   std::uint64_t now_ = 0;
+  bool with_checkpoint_ = false;
 };
 
 StoredLogs::StoredLogs(NodeJournal& journal, Limit message_bytes_max, std::function<void()> on_ready)
@@ -129,7 +135,11 @@ StoredLogs::StoredLogs(NodeJournal& journal, Limit message_bytes_max, std::funct
   const JournalContent& found = journal.found();
   for (const auto& [subgroup, index] : found.logs) {
     const store::LogEnd end = found.findings.ends.of(subgroup);
-    logs_.emplace(subgroup, Log{.end = end, .durable = end.version.value(), .index = index});
+    Log log{.end = end, .durable = end.version.value(), .index = index};
+    if (const auto kept = found.checkpoints.find(subgroup); kept != found.checkpoints.end())
+      log.checkpoints = KeptCheckpoints(kept->second);
+    log.checkpoints.begin_log_at(index.first().version);
+    logs_.emplace(subgroup, std::move(log));
   }
 }
 
@@ -184,7 +194,7 @@ void StoredLogs::mark(Log& log) {
 }
 
 // Until the base is durable the next process finds the log as it was; that nothing of it counts is true in any case.
-void StoredLogs::begin_anew(SubgroupId subgroup, const views::LogPoint& begin) {
+void StoredLogs::begin_anew(SubgroupId subgroup, const views::LogPoint& begin, bool with_checkpoint) {
   Log& anew = log(subgroup);
   if (const std::uint64_t end = anew.end.version.value(); end > 0) {
     const bool late = begin.version > end;
@@ -194,7 +204,8 @@ void StoredLogs::begin_anew(SubgroupId subgroup, const views::LogPoint& begin) {
               {{"node", journal_.node()}, {"subgroup", subgroup}, {"messages", end}, {"begins", begin.version}});
   }
   const store::LogEnd end{subgroup, store::LogVersion(begin.version), ViewId(0), SequenceNumber(0), begin.link};
-  anew = {.end = end, .index = LogIndex(begin.version, journal_.end())};
+  anew.checkpoints.begin_anew(with_checkpoint);
+  anew = {.end = end, .index = LogIndex(begin.version, journal_.end()), .checkpoints = anew.checkpoints};
   journal_.append_base(end, wall_clock_ns());
   stamps_.begin_anew(subgroup, begin.version);
 }
@@ -208,17 +219,77 @@ std::uint64_t StoredLogs::first(SubgroupId subgroup) const {
 void StoredLogs::trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit) {
   const auto log = logs_.find(subgroup);
   if (log == logs_.end()) return;
-  if (log->second.index.trim(bounds, limit, wall_clock_ns())) {
-    needed_ = journal_.end();
-    for (const auto& [id, each] : logs_) needed_ = std::min(needed_, each.index.first().position);
+  if (log->second.index.trim(bounds, limit, wall_clock_ns()))
+    log->second.checkpoints.begin_log_at(log->second.index.first().version);
+  store::JournalPosition needed = journal_.end();
+  for (auto& entry : logs_) {
+    entry.second.checkpoints.settle(journal_.durable());
+    needed = std::min(needed, entry.second.index.first().position);
+    if (const auto state = entry.second.checkpoints.needed_from()) needed = std::min(needed, *state);
   }
-  journal_.trim(needed_);
+  journal_.trim(needed);
+}
+
+const store::Checkpoint* StoredLogs::checkpoint(SubgroupId subgroup) const {
+  const auto log = logs_.find(subgroup);
+  return log == logs_.end() ? nullptr : within(log->second, log->second.checkpoints.whole());
+}
+
+const store::Checkpoint* StoredLogs::durable_checkpoint(SubgroupId subgroup) {
+  const auto log = logs_.find(subgroup);
+  if (log == logs_.end()) return nullptr;
+  log->second.checkpoints.settle(journal_.durable());
+  return within(log->second, log->second.checkpoints.durable());
+}
+
+// One that came from another node is of a log that has still to come, or never came.
+const store::Checkpoint* StoredLogs::within(const Log& log, const store::Checkpoint* checkpoint) noexcept {
+  if (checkpoint == nullptr || checkpoint->version > log.end.version) return nullptr;
+  return checkpoint->version.value() < log.index.first().version ? nullptr : checkpoint;
+}
+
+bool StoredLogs::wants_checkpoint(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit) {
+  const store::Checkpoint* const last = durable_checkpoint(subgroup);
+  const auto log = logs_.find(subgroup);
+  if (log == logs_.end() || log->second.checkpoints.whole() != last || log->second.checkpoints.coming()) return false;
+  const LogIndex& index = log->second.index;
+  const IndexedPlace& kept = index.kept_from(bounds, limit, wall_clock_ns());
+  const std::uint64_t freed = kept.bytes - index.first().bytes;
+  return kept.version > (last == nullptr ? 0 : last->version.value()) && freed >= (last == nullptr ? 0 : last->bytes);
+}
+
+void StoredLogs::begin_state(SubgroupId subgroup, const views::LogPoint& at, std::uint64_t bytes) {
+  Log& own = log(subgroup);
+  own.checkpoints.begin({subgroup, store::LogVersion(at.version), at.link, bytes, journal_.end()});
+  if (bytes == 0) append_piece(own, {});
+}
+
+void StoredLogs::append_state(SubgroupId subgroup, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto next = bytes.first(std::min<std::uint64_t>(bytes.size(), store::checkpoint_piece_bytes_max));
+    bytes = bytes.subspan(next.size());
+    append_piece(log(subgroup), next);
+  }
+}
+
+void StoredLogs::append_piece(Log& log, std::span<const std::byte> state) {
+  const store::CheckpointPiece piece = log.checkpoints.next_piece(state);
+  const store::EntryHead head{store::EntryKind::checkpoint, store::no_subgroup,    journal_.node(), ViewId(0),
+                              SequenceNumber(0),            wall_clock_ns()};
+  journal_.append(head, store::checkpoint_payload(piece));
+  log.checkpoints.note_piece(state.size(), journal_.end());
 }
 
 std::unique_ptr<views::StateReader> StoredLogs::read(SubgroupId subgroup, const views::LogPoint& from, std::uint64_t to) {
   journal_.flush();
   const auto written = durable(subgroup) >= to ? store::JournalPosition() : journal_.end();
-  StreamedLog streamed{journal_.log(subgroup), from, first(subgroup), to, written};
+  StreamedLog streamed{journal_.log(subgroup), from, first(subgroup), to, written, {}};
+  if (const store::Checkpoint* const kept = durable_checkpoint(subgroup); kept != nullptr) {
+    const auto read = [log = streamed.log, state = *kept](const StreamedCheckpoint::Visitor& visitor) {
+      return read_checkpoint(log, state, visitor);
+    };
+    streamed.checkpoint = StreamedCheckpoint{{kept->version.value(), kept->link}, kept->bytes, read};
+  }
   auto log = std::make_shared<ReadLog>(journal_, std::move(streamed), end_.get_token());
   try {
     thread_->give([this, log] {

@@ -11,6 +11,7 @@
 #include <stop_token>
 
 #include <spindrift/core/history_bounds.hpp>
+#include <spindrift/group/kept_checkpoints.hpp>
 #include <spindrift/group/log_index.hpp>
 #include <spindrift/group/log_stamps.hpp>
 #include <spindrift/group/node_journal.hpp>
@@ -48,6 +49,18 @@ class StoredLogs final : public views::SubgroupLogs {
   /// and all members of the subgroup have them, or later ones alone.
   void trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit);
 
+  /// The newest checkpoint of this log that the journal has as a whole, be it on the disk or not; null: there is none.
+  [[nodiscard]] const store::Checkpoint* checkpoint(SubgroupId subgroup) const;
+  /// The newest that is on the disk; null: there is none.
+  [[nodiscard]] const store::Checkpoint* durable_checkpoint(SubgroupId subgroup);
+  /// Whether a next one of a version up to `limit` would let more of the log go than it takes itself, by what the last one
+  /// took, and none is on its way.
+  [[nodiscard]] bool wants_checkpoint(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit);
+  /// A checkpoint of so many bytes begins, as of that place of the log; nothing of one that is not whole counts any more.
+  void begin_state(SubgroupId subgroup, const views::LogPoint& at, std::uint64_t bytes);
+  /// The next bytes of it; with the last of them it is whole. Never waits.
+  void append_state(SubgroupId subgroup, std::span<const std::byte> bytes);
+
   /// The times of what `append` took, until they are forgotten. Its functions from any thread.
   [[nodiscard]] LogStamps& stamps() noexcept { return stamps_; }
 
@@ -62,18 +75,26 @@ class StoredLogs final : public views::SubgroupLogs {
     std::uint64_t durable = 0;  ///< of what is known
     std::deque<Mark> marks{};   ///< of what is on its way to the disk
     LogIndex index;
+    KeptCheckpoints checkpoints{};
+
+    /// It ends where the newest was made, and not with the same messages.
+    [[nodiscard]] bool contradicts_checkpoint() const noexcept {
+      const store::Checkpoint* const newest = checkpoints.whole();
+      return newest != nullptr && newest->version == end.version && newest->link != end.link;
+    }
   };
 
   [[nodiscard]] Log& log(SubgroupId subgroup);
+  [[nodiscard]] static const store::Checkpoint* within(const Log& log, const store::Checkpoint* checkpoint) noexcept;
   void append(Log& log, const store::EntryHead& head, std::span<const std::byte> payload);
   void mark(Log& log);
-  void begin_anew(SubgroupId subgroup, const views::LogPoint& begin);
+  void begin_anew(SubgroupId subgroup, const views::LogPoint& begin, bool with_checkpoint);
+  void append_piece(Log& log, std::span<const std::byte> state);
 
   NodeJournal& journal_;
   Limit message_bytes_max_;
   std::function<void()> on_ready_;
   std::map<SubgroupId, Log> logs_;  // that have an entry
-  store::JournalPosition needed_;   // what lies before is of no log any more
   LogStamps stamps_;
   std::stop_source end_;            // of the work on the thread
   std::shared_ptr<StateThread> thread_ = std::make_shared<StateThread>();  // readers may outlive this

@@ -265,7 +265,7 @@ constexpr Key table[] = {
          "bytes is at least what the largest message counts, and 67108864 where age_ms is the only bound. For ordered "
          "subgroups alone, and not where a program gives the subgroup a state or an object. Of a logged subgroup it bounds "
          "the log instead: older messages are trimmed away, by whole segments of the journal, once all members have them on "
-         "their disks; age_ms may then be the only bound. "
+         "their disks; age_ms may then be the only bound, and a replicated object begins with a checkpoint. "
          "Members agree on what the layout means, not on its text."},
         example_layout),
     {"LAYOUT", "json_layout_file", path, group, "",
