@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""logged_kills_test.py PEER CYCLES [SEED]: a group of three with a logged subgroup, whose processes are all killed at random
-instants and started again, a majority of them first, over and over. Whatever one of them was told is durable is there, once and
-in order, in everything that any process is given from then on."""
+"""logged_kills_test.py messages|object PEER CYCLES [SEED]: a group of three with a logged subgroup, whose processes are all
+killed at random instants and started again, a majority of them first, over and over. Whatever one of them was told is durable is
+there, once and in order, in everything that any process is given from then on. With "object" the log is bounded, and each
+process has an object that is made of it: that is the same at all of them, and has all calls that were durable."""
 import os
 import random
 import shutil
@@ -10,10 +11,10 @@ import tempfile
 import time
 
 import logged_peers
-from logged_peers import NODES, Peer, Truth, await_progress, configure, fail, kill
+from logged_peers import NODES, ObjectTruth, Peer, Truth, await_progress, configure, fail, kill
 
-Peer.program, CYCLES = sys.argv[1], int(sys.argv[2])
-SEED = int(sys.argv[3]) if len(sys.argv) > 3 else int.from_bytes(os.urandom(4), "little")
+KIND, Peer.program, CYCLES = sys.argv[1], sys.argv[2], int(sys.argv[3])
+SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int.from_bytes(os.urandom(4), "little")
 
 
 def cycle(scratch, number, draw, truth, last):
@@ -54,12 +55,14 @@ def cycle(scratch, number, draw, truth, last):
 
 def main():
     scratch = tempfile.mkdtemp(prefix="spindrift-logged-")
-    draw, truth = random.Random(SEED), Truth()
+    draw, truth = random.Random(SEED), ObjectTruth() if KIND == "object" else Truth()
     try:
-        configure(scratch, scratch)
+        configure(scratch, scratch, ', "history": 100' if KIND == "object" else "")
         last = NODES
         for number in range(CYCLES):
             last = cycle(scratch, number, draw, truth, last)
+        if KIND == "object" and "0000000000000000.segment" in os.listdir(f"{scratch}/journals/logged/0"):
+            fail("nothing was trimmed, and so no object has begun with a checkpoint")
         print(f"seed {SEED}: {CYCLES} cycles, {len(truth.durable)} messages reported durable, up to version {truth.newest()}")
     except SystemExit as why:
         sys.exit(f"seed {SEED}: {why}")

@@ -1,4 +1,4 @@
-"""Processes that keep a log (logged_peer), three of one group, and what they were told of it."""
+"""Processes that keep a log (logged_peer, checkpoint_peer), three of one group, and what they were told of it."""
 import os
 import signal
 import socket
@@ -74,7 +74,23 @@ class Truth:
         return max(self.durable, default=-1)
 
 
-def configure(scratch, disk):
+class ObjectTruth(Truth):
+    """The same of an object that is made of the log: a digest of all calls, by their count."""
+    def check(self, peer):
+        lines = peer.lines()
+        loaded = [(int(line[1]), line[2]) for line in lines if line[0] == "loaded"]
+        if not loaded:
+            return lines, range(0)
+        count, digest = loaded[0]
+        if self.durable.get(count - 1, digest) != digest:
+            fail(f"the object of {peer.name} began with another state than was durable after {count} calls")
+        return lines, range(count)
+
+    def learn(self, peer, lines):
+        super().learn(peer, [[line[0], int(line[1]) - 1, line[2]] for line in lines])
+
+
+def configure(scratch, disk, history=""):
     sockets = [socket.socket() for _ in NODES]
     for each in sockets:
         each.bind(("127.0.0.1", 0))
@@ -86,7 +102,7 @@ def configure(scratch, disk):
             file.write(f"[DERECHO]\nlocal_id = {node}\n[SPINDRIFT]\ngroup_name = logged\nmembers = 0,1,2\nfounders = 0,1,2\n"
                        f"fabric = shm\naddresses = {addresses}\nruntime_directory = {scratch}/run\njoin_timeout_ms = 60000\n"
                        f"[PERS]\nfile_path = {disk}/journals\n[LAYOUT]\n"
-                       "json_layout = '[{\"name\": \"orders\", \"storage\": \"logged\"}]'\n")
+                       f"json_layout = '[{{\"name\": \"orders\", \"storage\": \"logged\"{history}}}]'\n")
 
 
 def await_progress(peers, more_than=0):
