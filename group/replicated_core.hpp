@@ -244,7 +244,8 @@ class ReplicaCore final : public ReplicaBase {
   }
 
   [[nodiscard]] Result<void> save(std::ostream& to) const override {
-    if (state().stage() == replicated::ReplicaState::Stage::given_up) return state().none_to_save(progress().channel().self());
+    using Stage = replicated::ReplicaState::Stage;
+    if (state().stage() == Stage::given_up) return state().none_to_save(progress().channel().self());
     std::vector<std::byte> bytes = begin_state(form);
     replicated::ValueWriter writer(bytes, &to);
     try {

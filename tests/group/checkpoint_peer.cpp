@@ -1,5 +1,5 @@
-// A member in a process of its own whose object is made of a bounded log: makes calls one after the other until it is killed,
-// and tells on standard output what its object is, a line each:
+// A member in a process of its own whose object is made of a bounded log: makes calls one after the other until it is
+// killed, and tells on standard output what its object is, a line each:
 //
 //   loaded COUNT DIGEST     of all calls when it began
 //   durable COUNT DIGEST    of all calls up to the own one that is durable everywhere now
