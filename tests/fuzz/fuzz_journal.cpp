@@ -134,7 +134,8 @@ void draw_piece(std::span<std::byte> payload, Choices& choices) {
 /// Puts entries at the beginnings of blocks that are sealed for that segment, whatever they say.
 void forge(Blocks& bytes, Choices& choices) {
   const HeadReading reading = read_head(std::span(bytes).first(block_bytes));
-  for (std::uint64_t block = 4; block < bytes.size() / block_bytes && !choices.empty(); ++block) {
+  const std::uint64_t first = entries_at(reading.head.logs) / block_bytes;
+  for (std::uint64_t block = first; block < bytes.size() / block_bytes && !choices.empty(); ++block) {
     const std::uint64_t size = choices.choice(200);
     const auto place = std::span(bytes).subspan(block * block_bytes, entry_bytes(size));
     EntryHead head{static_cast<EntryKind>(choices.choice(7)), SubgroupId(static_cast<std::uint32_t>(choices.choice(3))),
