@@ -5,38 +5,58 @@
 
 namespace spindrift::group {
 
-void KeptCheckpoints::settle(store::JournalPosition durable) noexcept {
-  if (!coming_ || !coming_->end || durable < *coming_->end) return;
-  durable_ = coming_->checkpoint;
-  coming_.reset();
+void KeptCheckpoints::settle(store::JournalPosition durable) {
+  while (!coming_.empty() && coming_.front().end && *coming_.front().end <= durable) {
+    durable_ = coming_.front().checkpoint;
+    coming_.erase(coming_.begin());
+  }
 }
 
 const store::Checkpoint* KeptCheckpoints::whole() const noexcept {
-  return coming_ && coming_->end ? &coming_->checkpoint : durable();
+  const auto newest = std::find_if(coming_.rbegin(), coming_.rend(), [](const Coming& each) { return each.end.has_value(); });
+  return newest == coming_.rend() ? durable() : &newest->checkpoint;
 }
 
 std::optional<store::JournalPosition> KeptCheckpoints::needed_from() const noexcept {
-  if (!durable_) return coming_ ? std::optional(coming_->checkpoint.position) : std::nullopt;
-  return coming_ ? std::min(durable_->position, coming_->checkpoint.position) : durable_->position;
+  if (durable_) return durable_->position;
+  return coming_.empty() ? std::nullopt : std::optional(coming_.front().checkpoint.position);
+}
+
+const store::Checkpoint* KeptCheckpoints::coming() const noexcept {
+  return coming_.empty() || coming_.back().end ? nullptr : &coming_.back().checkpoint;
+}
+
+void KeptCheckpoints::drop_coming() noexcept {
+  if (coming() != nullptr) coming_.pop_back();
+}
+
+void KeptCheckpoints::begin(const store::Checkpoint& checkpoint, store::CheckpointOf of) {
+  drop_coming();
+  coming_.push_back({checkpoint, of, 0, std::nullopt});
 }
 
 store::CheckpointPiece KeptCheckpoints::next_piece(std::span<const std::byte> state) const noexcept {
-  const store::Checkpoint& begun = coming_->checkpoint;
-  return {begun.subgroup, begun.version, begun.link, begun.bytes, coming_->written, state};
+  const store::Checkpoint& begun = coming_.back().checkpoint;
+  return {begun.subgroup, coming_.back().of, begun.version, begun.link, begun.bytes, coming_.back().written, state};
 }
 
 void KeptCheckpoints::note_piece(std::uint64_t bytes, store::JournalPosition end) noexcept {
-  coming_->written += bytes;
-  if (coming_->written == coming_->checkpoint.bytes) coming_->end = end;
+  Coming& begun = coming_.back();
+  begun.written += bytes;
+  if (begun.written == begun.checkpoint.bytes) begun.end = end;
 }
 
 void KeptCheckpoints::begin_log_at(std::uint64_t version) noexcept {
   if (durable_ && durable_->version.value() < version) durable_.reset();
 }
 
-void KeptCheckpoints::begin_anew(bool with_coming) noexcept {
+void KeptCheckpoints::begin_anew(bool with_newest) {
   durable_.reset();
-  if (!with_coming) coming_.reset();
+  if (with_newest && !coming_.empty()) {
+    coming_.erase(coming_.begin(), coming_.end() - 1);
+  } else {
+    coming_.clear();
+  }
 }
 
 }  // namespace spindrift::group

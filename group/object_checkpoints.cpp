@@ -47,6 +47,11 @@ class ObjectCheckpoints::Work {
   }
   void stop() noexcept { stop_.request_stop(); }
   // The poller:
+  /// No thread is there to run it.
+  void fail(const Error& why) {
+    outcome_ = Error(why);
+    done_.store(true, std::memory_order_release);
+  }
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
   [[nodiscard]] const Result<void>& outcome() const noexcept { return outcome_; }
 
@@ -108,6 +113,7 @@ class ObjectCheckpoints::Making final : public Work {
   }
 
   [[nodiscard]] const views::LogPoint& at() const noexcept { return at_; }
+  [[nodiscard]] store::JournalPosition base() const noexcept { return log_.base; }
   [[nodiscard]] std::uint64_t begun_at() const noexcept { return last_ ? last_->version.value() : 0; }
   [[nodiscard]] views::StateReader& state() const noexcept { return *state_; }
 
@@ -167,10 +173,19 @@ void ObjectCheckpoints::begin_loading(const store::Checkpoint& checkpoint) {
   loading_ = std::make_shared<Loading>(around_.logged.journal(), subgroup_, checkpoint, around_.object,
                                        *around_.channel.handler_threads());
   stage_ = Stage::loading;
-  thread_.give([work = loading_, wake = around_.wake] {
-    work->run();
-    wake();
-  });
+  start(loading_);
+}
+
+void ObjectCheckpoints::start(const std::shared_ptr<Work>& work) {
+  try {
+    thread_.give([work, wake = around_.wake] {
+      work->run();
+      wake();
+    });
+  } catch (const Exception& no_thread) {
+    work->fail(no_thread.error());
+    around_.wake();
+  }
 }
 
 bool ObjectCheckpoints::end_loading() {
@@ -193,45 +208,58 @@ void ObjectCheckpoints::on_durable(std::uint64_t version) {
   const store::Checkpoint* const last = around_.logged.stored().durable_checkpoint(subgroup_);
   making_ = std::make_shared<Making>(around_.logged.journal(), subgroup_, last, *next, around_.channel, make_);
   stage_ = Stage::making;
-  thread_.give([work = making_, wake = around_.wake] {
-    work->run();
-    wake();
-  });
+  start(making_);
 }
 
 void ObjectCheckpoints::step() {
-  if (stage_ == Stage::making && making_->done()) take_made();
-  if (stage_ == Stage::writing) write();
+  try {
+    if (stage_ == Stage::making && making_->done()) take_made();
+    if (stage_ == Stage::writing) write();
+  } catch (const Exception& unreadable) {
+    around_.logged.stored().drop_state(subgroup_);
+    give_up_making(unreadable.error());
+  }
 }
 
+// The log may have begun anew meanwhile, or the state of another member be on its way.
 void ObjectCheckpoints::take_made() {
-  if (!making_->outcome()) {
-    log::warn(log::Room::group, "no checkpoint of a replicated object could be made: its log grows until the next one is",
-              {{"subgroup", around_.channel.subgroup()}, {"reason", making_->outcome().error().to_string()}});
-    not_before_ = 2 * making_->at().version - making_->begun_at();
+  if (!making_->outcome()) return give_up_making(making_->outcome().error());
+  StoredLogs& stored = around_.logged.stored();
+  if (making_->base() != around_.logged.journal().log(subgroup_).base || stored.coming_checkpoint(subgroup_) != nullptr) {
     making_.reset();
     stage_ = Stage::idle;
     return;
   }
-  around_.logged.stored().begin_state(subgroup_, making_->at(), making_->state().bytes());
+  stored.begin_state(subgroup_, making_->at(), making_->state().bytes());
   written_ = 0;
   stage_ = Stage::writing;
 }
 
 void ObjectCheckpoints::write() {
+  StoredLogs& stored = around_.logged.stored();
   const std::uint64_t bytes = making_->state().bytes();
   const std::uint64_t until = std::min(bytes, written_ + bytes_at_once);
+  const store::Checkpoint* const coming = stored.coming_checkpoint(subgroup_);
+  const bool own = coming != nullptr && coming->version.value() == making_->at().version && coming->link == making_->at().link;
   std::vector<std::byte> piece;
-  while (written_ < until && around_.logged.logs().accepts()) {
+  while (own && written_ < until && stored.accepts()) {
     piece.resize(std::min(until - written_, store::checkpoint_piece_bytes_max));
     making_->state().read(written_, piece);
-    around_.logged.stored().append_state(subgroup_, piece);
+    stored.append_state(subgroup_, piece);
     written_ += piece.size();
   }
-  if (written_ < bytes) {
-    if (around_.logged.logs().accepts()) around_.wake();
+  if (own && written_ < bytes) {
+    if (stored.accepts()) around_.wake();
     return;
   }
+  making_.reset();
+  stage_ = Stage::idle;
+}
+
+void ObjectCheckpoints::give_up_making(const Error& why) {
+  log::warn(log::Room::group, "no checkpoint of a replicated object could be made: its log grows until the next one is",
+            {{"subgroup", around_.channel.subgroup()}, {"reason", why.to_string()}});
+  not_before_ = 2 * making_->at().version - making_->begun_at();
   making_.reset();
   stage_ = Stage::idle;
 }

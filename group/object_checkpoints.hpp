@@ -56,10 +56,12 @@ class ObjectCheckpoints {
   class Loading;
   class Making;
 
+  void start(const std::shared_ptr<Work>& work);
   void begin_loading(const store::Checkpoint& checkpoint);
   [[nodiscard]] bool end_loading();
   void take_made();
   void write();
+  void give_up_making(const Error& why);
   [[nodiscard]] Error lacks_calls() const;
 
   const SubgroupId subgroup_;

@@ -87,6 +87,11 @@ class StoredLogs::Writer final : public views::LogWriter, private LogStreamSink 
  public:
   Writer(StoredLogs& logs, SubgroupId subgroup)
       : logs_(logs), subgroup_(subgroup), stream_(logs.message_bytes_max_(subgroup)) {}
+  ~Writer() override {
+    if (with_checkpoint_) logs_.drop_state(subgroup_);
+  }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
 
   void write(std::span<const std::byte> piece) override {
     now_ = wall_clock_ns();
@@ -99,7 +104,7 @@ class StoredLogs::Writer final : public views::LogWriter, private LogStreamSink 
  private:
   void on_checkpoint(const views::LogPoint& at, std::uint64_t bytes) override {
     with_checkpoint_ = true;
-    logs_.begin_state(subgroup_, at, bytes);
+    logs_.begin_state(subgroup_, at, bytes, store::CheckpointOf::coming);
   }
   void on_state(std::span<const std::byte> piece) override { logs_.append_state(subgroup_, piece); }
   void on_begin(const views::LogPoint& begin) override {
@@ -204,8 +209,12 @@ void StoredLogs::begin_anew(SubgroupId subgroup, const views::LogPoint& begin, b
               {{"node", journal_.node()}, {"subgroup", subgroup}, {"messages", end}, {"begins", begin.version}});
   }
   const store::LogEnd end{subgroup, store::LogVersion(begin.version), ViewId(0), SequenceNumber(0), begin.link};
+  const Former former{needed_from(anew), journal_.end()};
   anew.checkpoints.begin_anew(with_checkpoint);
-  anew = {.end = end, .index = LogIndex(begin.version, journal_.end()), .checkpoints = anew.checkpoints};
+  anew = {.end = end,
+          .index = LogIndex(begin.version, journal_.end()),
+          .checkpoints = anew.checkpoints,
+          .former = former};
   journal_.append_base(end, wall_clock_ns());
   stamps_.begin_anew(subgroup, begin.version);
 }
@@ -222,12 +231,16 @@ void StoredLogs::trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uin
   if (log->second.index.trim(bounds, limit, wall_clock_ns()))
     log->second.checkpoints.begin_log_at(log->second.index.first().version);
   store::JournalPosition needed = journal_.end();
-  for (auto& entry : logs_) {
-    entry.second.checkpoints.settle(journal_.durable());
-    needed = std::min(needed, entry.second.index.first().position);
-    if (const auto state = entry.second.checkpoints.needed_from()) needed = std::min(needed, *state);
-  }
+  for (auto& entry : logs_) needed = std::min(needed, needed_from(entry.second));
   journal_.trim(needed);
+}
+
+store::JournalPosition StoredLogs::needed_from(Log& log) const {
+  log.checkpoints.settle(journal_.durable());
+  if (log.former && journal_.durable() > log.former->base) log.former.reset();
+  store::JournalPosition needed = log.index.first().position;
+  if (const auto state = log.checkpoints.needed_from()) needed = std::min(needed, *state);
+  return log.former ? std::min(needed, log.former->needed_from) : needed;
 }
 
 const store::Checkpoint* StoredLogs::checkpoint(SubgroupId subgroup) const {
@@ -248,19 +261,25 @@ const store::Checkpoint* StoredLogs::within(const Log& log, const store::Checkpo
   return checkpoint->version.value() < log.index.first().version ? nullptr : checkpoint;
 }
 
+const store::Checkpoint* StoredLogs::coming_checkpoint(SubgroupId subgroup) const {
+  const auto log = logs_.find(subgroup);
+  return log == logs_.end() ? nullptr : log->second.checkpoints.coming();
+}
+
 bool StoredLogs::wants_checkpoint(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit) {
   const store::Checkpoint* const last = durable_checkpoint(subgroup);
   const auto log = logs_.find(subgroup);
-  if (log == logs_.end() || log->second.checkpoints.whole() != last || log->second.checkpoints.coming()) return false;
+  if (log == logs_.end() || log->second.checkpoints.whole() != last || coming_checkpoint(subgroup) != nullptr) return false;
   const LogIndex& index = log->second.index;
   const IndexedPlace& kept = index.kept_from(bounds, limit, wall_clock_ns());
   const std::uint64_t freed = kept.bytes - index.first().bytes;
   return kept.version > (last == nullptr ? 0 : last->version.value()) && freed >= (last == nullptr ? 0 : last->bytes);
 }
 
-void StoredLogs::begin_state(SubgroupId subgroup, const views::LogPoint& at, std::uint64_t bytes) {
+void StoredLogs::begin_state(SubgroupId subgroup, const views::LogPoint& at, std::uint64_t bytes,
+                             store::CheckpointOf of) {
   Log& own = log(subgroup);
-  own.checkpoints.begin({subgroup, store::LogVersion(at.version), at.link, bytes, journal_.end()});
+  own.checkpoints.begin({subgroup, store::LogVersion(at.version), at.link, bytes, journal_.end()}, of);
   if (bytes == 0) append_piece(own, {});
 }
 

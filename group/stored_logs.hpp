@@ -57,9 +57,14 @@ class StoredLogs final : public views::SubgroupLogs {
   /// took, and none is on its way.
   [[nodiscard]] bool wants_checkpoint(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit);
   /// A checkpoint of so many bytes begins, as of that place of the log; nothing of one that is not whole counts any more.
-  void begin_state(SubgroupId subgroup, const views::LogPoint& at, std::uint64_t bytes);
+  void begin_state(SubgroupId subgroup, const views::LogPoint& at, std::uint64_t bytes,
+                   store::CheckpointOf of = store::CheckpointOf::present);
   /// The next bytes of it; with the last of them it is whole. Never waits.
   void append_state(SubgroupId subgroup, std::span<const std::byte> bytes);
+  /// The one that was begun and is not whole; null: there is none.
+  [[nodiscard]] const store::Checkpoint* coming_checkpoint(SubgroupId subgroup) const;
+  /// The rest of it does not follow.
+  void drop_state(SubgroupId subgroup) { log(subgroup).checkpoints.drop_coming(); }
 
   /// The times of what `append` took, until they are forgotten. Its functions from any thread.
   [[nodiscard]] LogStamps& stamps() noexcept { return stamps_; }
@@ -70,12 +75,18 @@ class StoredLogs final : public views::SubgroupLogs {
     store::JournalPosition position;  ///< when everything before it is durable
     std::uint64_t version = 0;        ///< so are the messages before this one
   };
+  /// A log that has begun anew, as it was before: until the base is on the disk a restart finds that.
+  struct Former {
+    store::JournalPosition needed_from;
+    store::JournalPosition base;
+  };
   struct Log {
     store::LogEnd end;
     std::uint64_t durable = 0;  ///< of what is known
     std::deque<Mark> marks{};   ///< of what is on its way to the disk
     LogIndex index;
     KeptCheckpoints checkpoints{};
+    std::optional<Former> former{};  ///< the disk has this still
 
     /// It ends where the newest was made, and not with the same messages.
     [[nodiscard]] bool contradicts_checkpoint() const noexcept {
@@ -90,6 +101,8 @@ class StoredLogs final : public views::SubgroupLogs {
   void mark(Log& log);
   void begin_anew(SubgroupId subgroup, const views::LogPoint& begin, bool with_checkpoint);
   void append_piece(Log& log, std::span<const std::byte> state);
+  /// The journal is needed from there on, for that log.
+  [[nodiscard]] store::JournalPosition needed_from(Log& log) const;
 
   NodeJournal& journal_;
   Limit message_bytes_max_;

@@ -15,6 +15,7 @@ using Words = std::array<std::uint64_t, 2>;
 
 /// Whether the piece can be one: within its state, and empty only if that is.
 bool is_possible(const CheckpointPiece& piece) noexcept {
+  if (piece.of != CheckpointOf::present && piece.of != CheckpointOf::coming) return false;
   if (piece.subgroup == no_subgroup || piece.state.size() > checkpoint_piece_bytes_max) return false;
   if (piece.offset > piece.bytes || piece.state.size() > piece.bytes - piece.offset) return false;
   return piece.state.empty() == (piece.bytes == 0);
@@ -45,7 +46,8 @@ Error lacks(Storage& storage, std::span<const FoundSegment> segments, const Chec
 std::vector<std::byte> checkpoint_payload(const CheckpointPiece& piece) {
   CHECK(is_possible(piece));
   ByteWriter bytes;
-  bytes.put(piece.subgroup, piece.version, piece.link.words, piece.bytes, piece.offset).put_bytes(piece.state);
+  bytes.put(piece.subgroup, static_cast<std::uint32_t>(piece.of), piece.version, piece.link.words);
+  bytes.put(piece.bytes, piece.offset).put_bytes(piece.state);
   return bytes.take();
 }
 
@@ -53,6 +55,7 @@ std::optional<CheckpointPiece> checkpoint_piece(std::span<const std::byte> paylo
   ByteReader reader(payload);
   CheckpointPiece piece;
   piece.subgroup = reader.get<SubgroupId>();
+  piece.of = CheckpointOf{reader.get<std::uint32_t>()};
   piece.version = reader.get<LogVersion>();
   piece.link.words = reader.get<Words>();
   piece.bytes = reader.get<std::uint64_t>();
@@ -89,17 +92,22 @@ void CheckpointLedger::note_piece(const CheckpointPiece& piece, JournalPosition 
   if (piece.offset == 0) {
     log.begun = checkpoint_of(piece, position);
     log.there = 0;
+    log.of = piece.of;
   }
   if (!log.begun) return;
-  const bool continues = piece.offset == log.there && checkpoint_of(piece, log.begun->position) == *log.begun;
-  if (!continues) return log.begun.reset();
+  const bool same = checkpoint_of(piece, log.begun->position) == *log.begun && piece.of == log.of;
+  if (!same || piece.offset != log.there) return log.begun.reset();
   log.there += piece.state.size();
   if (log.there == piece.bytes) finish(log);
 }
 
 void CheckpointLedger::finish(Log& log) {
-  auto& place = log.begun->version <= log.end ? log.counting : log.pending;
-  place = std::exchange(log.begun, std::nullopt);
+  const std::optional<Checkpoint> whole = std::exchange(log.begun, std::nullopt);
+  if (log.of == CheckpointOf::coming) {
+    log.pending = whole;
+  } else if (whole->version <= log.end) {
+    log.counting = whole;
+  }
 }
 
 const Checkpoint* CheckpointLedger::of(SubgroupId subgroup) const {

@@ -25,9 +25,16 @@
 
 namespace spindrift::store {
 
+/// The log that a checkpoint is of. A log that has other messages than that of another node may have its version, too.
+enum class CheckpointOf : std::uint32_t {
+  present,  ///< the subgroup's log, as it is where the pieces lie
+  coming,   ///< the one that begins with the next `base` of the subgroup: another node's, which sent both
+};
+
 /// One piece of a checkpoint, as the payload of an entry of kind `checkpoint`.
 struct CheckpointPiece {
   SubgroupId subgroup;
+  CheckpointOf of = CheckpointOf::present;
   LogVersion version;                 ///< the state is that behind all messages of lower versions
   Digest link;                        ///< of the log there
   std::uint64_t bytes = 0;            ///< of the whole state; 0: there is one piece, which is empty
@@ -55,10 +62,10 @@ struct Checkpoint {
 /// Which checkpoints count, by the entries of a journal in their order.
 ///
 /// Pieces of one subgroup's checkpoint follow each other by offset, with any other entries between them. The first begins
-/// one and drops an unfinished one; a piece that does not continue what was begun drops it, and so does a `base`. One that
-/// is whole counts at once if the log goes up to its version by then. Else it is of a log that is to come from another node,
-/// and counts when the next entry of its log is a `base` of that version or a lower one; a message makes it void. A `base`
-/// makes void what has counted before, and a later checkpoint takes the place of an earlier one.
+/// one and drops an unfinished one; a piece that does not continue what was begun drops it, and so does a `base`. One of the
+/// present log counts when it is whole, if the log goes up to its version by then. One of a log that is to come counts when
+/// the next entry of the subgroup is a `base` of its version or a lower one; a message makes it void. A `base` makes void
+/// what has counted before, and a later checkpoint takes the place of an earlier one.
 class CheckpointLedger {
  public:
   /// The logs end there before the first entry that is noted: in the journal's first segment. Before the first `note`.
@@ -75,9 +82,10 @@ class CheckpointLedger {
   struct Log {
     LogVersion end{};                     // of the next message
     std::optional<Checkpoint> counting{};
-    std::optional<Checkpoint> pending{};  // whole, of a version behind the end
+    std::optional<Checkpoint> pending{};  // whole, of a log that is to come
     std::optional<Checkpoint> begun{};    // some of its pieces are there, the first so many bytes:
     std::uint64_t there = 0;
+    CheckpointOf of = CheckpointOf::present;  // that one
   };
 
   void note_piece(const CheckpointPiece& piece, JournalPosition position);

@@ -30,9 +30,10 @@ NodeJournal::Options with_checkpoints() {
 std::string state_at(std::uint64_t version) { return std::string(20'000, 's') + std::to_string(version); }
 
 /// The position of its first piece.
-store::JournalPosition append_checkpoint(NodeJournal& journal, SubgroupId subgroup, std::uint64_t version) {
+store::JournalPosition append_checkpoint(NodeJournal& journal, SubgroupId subgroup, std::uint64_t version,
+                                         store::CheckpointOf of = store::CheckpointOf::present) {
   const store::JournalPosition first = journal.end();
-  for (const auto& piece : store::pieces_of(subgroup, version, state_at(version), 3000))
+  for (const auto& piece : store::pieces_of(subgroup, version, state_at(version), 3000, of))
     journal.append(store::piece_head(), piece);
   return first;
 }
@@ -100,7 +101,7 @@ TEST_CASE("a checkpoint that came from another node counts with its log, and lie
   const JournalHost host;
   LoggingNode node(host, 1, with_checkpoints());
   node.append(orders, 5);
-  append_checkpoint(node.journal(), orders, 50);
+  append_checkpoint(node.journal(), orders, 50, store::CheckpointOf::coming);
   node.journal().append_base({orders, store::LogVersion(45), ViewId(1), SequenceNumber(0), {}}, 9);
   node.await([&] { return node.journal().durable() == node.journal().end(); });
   const auto checkpoints = found(host);

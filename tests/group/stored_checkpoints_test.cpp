@@ -116,9 +116,11 @@ TEST_CASE("a log that begins anew has the checkpoint of its source, wherever the
   REQUIRE(source.logs().first(bounded) > 0);
   const auto stream = source.stream(bounded, {});
   const std::size_t cut = GENERATE(7U, 24U, 60U, 9000U, 12056U, 12057U, 13000U);
+  // Also one that goes further than the source's checkpoint.
+  const std::uint64_t had = GENERATE(20U, 4500U);
   {
     LoggingNode copy(host, 2, third_format);
-    copy.append(bounded, 20, "another");
+    copy.append(bounded, had, "another");
     const auto writer = copy.logs().write(bounded);
     writer->write(std::span(stream).first(cut));
     if (cut <= 12056) CHECK(copy.logs().checkpoint(bounded) == nullptr);

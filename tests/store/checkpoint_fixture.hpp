@@ -21,14 +21,15 @@ namespace spindrift::store {
 
 /// The payloads of the pieces of that state, of at most so many bytes each.
 [[nodiscard]] inline std::vector<std::vector<std::byte>> pieces_of(SubgroupId subgroup, std::uint64_t version,
-                                                                   std::string_view state, std::size_t most) {
+                                                                   std::string_view state, std::size_t most,
+                                                                   CheckpointOf of = CheckpointOf::present) {
   std::vector<std::vector<std::byte>> pieces;
   const auto bytes = std::as_bytes(std::span(state));
   std::size_t at = 0;
   do {
     const auto piece = bytes.subspan(at, std::min(most, bytes.size() - at));
     pieces.push_back(checkpoint_payload(
-        {subgroup, LogVersion(version), digest_of(std::to_string(version)), bytes.size(), at, piece}));
+        {subgroup, of, LogVersion(version), digest_of(std::to_string(version)), bytes.size(), at, piece}));
     at += piece.size();
   } while (at < bytes.size());
   return pieces;

@@ -22,13 +22,14 @@ std::string text_of(std::span<const std::byte> bytes) {
 /// A piece of 5 bytes in the middle of a state of 20.
 CheckpointPiece example_piece() {
   static constexpr std::string_view state = "state";
-  return {second, LogVersion(41), digest_of("link"), 20, 10, std::as_bytes(std::span(state))};
+  return {second, CheckpointOf::coming, LogVersion(41), digest_of("link"), 20, 10, std::as_bytes(std::span(state))};
 }
 
 /// The bytes of a payload that says that, whether a correct node would say so or not.
 std::vector<std::byte> raw_payload(const CheckpointPiece& piece) {
   ByteWriter bytes;
-  bytes.put(piece.subgroup, piece.version, piece.link.words, piece.bytes, piece.offset).put_bytes(piece.state);
+  bytes.put(piece.subgroup, static_cast<std::uint32_t>(piece.of), piece.version, piece.link.words);
+  bytes.put(piece.bytes, piece.offset).put_bytes(piece.state);
   return bytes.take();
 }
 
@@ -51,6 +52,11 @@ class Told {
   void pieces(std::uint64_t version, std::size_t begin = 0, std::size_t end = 3, SubgroupId subgroup = first) {
     const auto all = pieces_of(subgroup, version, "0123456789", 4);
     for (std::size_t i = begin; i < end; ++i) payload(all[i]);
+  }
+  /// The same of a log that is to come.
+  void coming(std::uint64_t version, std::size_t end = 3) {
+    const auto all = pieces_of(first, version, "0123456789", 4, CheckpointOf::coming);
+    for (std::size_t i = 0; i < end; ++i) payload(all[i]);
   }
   void piece(const CheckpointPiece& piece) { payload(checkpoint_payload(piece)); }
   void payload(std::span<const std::byte> bytes) { note(piece_head(), pieces_++, bytes); }
@@ -115,6 +121,7 @@ TEST_CASE("what no correct node writes is no piece of a checkpoint") {
   for (std::size_t size = 0; size <= whole.size() - 5; ++size) CHECK_FALSE(checkpoint_piece(std::span(whole).first(size)));
   CheckpointPiece piece = example_piece();
   SECTION("of no subgroup") { piece.subgroup = no_subgroup; }
+  SECTION("of no log") { piece.of = CheckpointOf{2}; }
   SECTION("empty, of a state that is not") { piece.state = {}; }
   SECTION("empty, at the end of a state") {
     piece.offset = piece.bytes;
@@ -164,7 +171,7 @@ TEST_CASE("a checkpoint counts when its last piece is there, among whatever othe
 
 TEST_CASE("an empty state is whole with its one piece") {
   Told told;
-  told.piece({first, LogVersion(0), {}, 0, 0, {}});
+  told.piece({first, CheckpointOf::present, LogVersion(0), {}, 0, 0, {}});
   CHECK(told.counting() == 0);
 }
 
@@ -184,9 +191,10 @@ TEST_CASE("a checkpoint that was begun anew is whole by the pieces of the second
 TEST_CASE("a piece that does not continue what was begun drops it") {
   const std::string_view state = "0123456789";
   const auto bytes = std::as_bytes(std::span(state));
-  const CheckpointPiece next{first, LogVersion(3), digest_of("3"), 10, 4, bytes.subspan(4, 4)};
+  const CheckpointPiece next{first, CheckpointOf::present, LogVersion(3), digest_of("3"), 10, 4, bytes.subspan(4, 4)};
   CheckpointPiece other = next;
   SECTION("of another version") { other.version = LogVersion(4); }
+  SECTION("of another log") { other.of = CheckpointOf::coming; }
   SECTION("of another link") { other.link = digest_of("4"); }
   SECTION("of a state of another size") { other.bytes = 11; }
   SECTION("from behind the next byte on") { other.offset = 5; }
@@ -241,7 +249,7 @@ TEST_CASE("a checkpoint from another node counts when the log that it came with 
   Told told;
   told.messages(0, 5);
   told.pieces(4);
-  told.pieces(20);
+  told.coming(20);
   CHECK(told.counting() == 4);
   told.message(0, second);
   told.base(0, second);
@@ -258,7 +266,7 @@ TEST_CASE("a checkpoint from another node counts when the log that it came with 
 TEST_CASE("a checkpoint from another node is void if the log begins behind it, or goes on as it was") {
   Told told;
   told.messages(0, 5);
-  told.pieces(20);
+  told.coming(20);
   SECTION("behind it") { told.base(21); }
   SECTION("as it was") {
     told.message(5);
@@ -272,10 +280,40 @@ TEST_CASE("a checkpoint from another node is void if the log begins behind it, o
 
 TEST_CASE("of checkpoints from other nodes the last one waits for the log") {
   Told told;
-  told.pieces(20);
-  told.pieces(30);
+  told.coming(20);
+  told.coming(30);
   told.base(25);
   CHECK(told.counting() == 30);
+}
+
+TEST_CASE("of a log that is to come a checkpoint counts for that alone, however far the present one goes") {
+  Told told;
+  told.messages(0, 9);
+  told.pieces(5);
+  told.coming(6, 2);
+  CHECK(told.counting() == 5);
+  told.coming(6);
+  CHECK(told.counting() == 5);
+  told.base(4);
+  CHECK(told.counting() == 6);
+}
+
+TEST_CASE("a checkpoint of the present log is of no other") {
+  Told told;
+  told.messages(0, 9);
+  told.pieces(5);
+  told.base(4);
+  CHECK(told.counting() == -1);
+}
+
+TEST_CASE("pieces of the present log and of one that is to come are of two checkpoints") {
+  Told told;
+  told.messages(0, 9);
+  told.coming(6, 1);
+  told.pieces(6, 1, 3);
+  CHECK(told.counting() == -1);
+  told.base(4);
+  CHECK(told.counting() == -1);
 }
 
 TEST_CASE("a log that begins anew makes void what has counted, and what was begun") {
