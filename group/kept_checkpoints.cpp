@@ -13,7 +13,8 @@ void KeptCheckpoints::settle(store::JournalPosition durable) {
 }
 
 const store::Checkpoint* KeptCheckpoints::whole() const noexcept {
-  const auto newest = std::find_if(coming_.rbegin(), coming_.rend(), [](const Coming& each) { return each.end.has_value(); });
+  const auto is_whole = [](const Coming& each) { return each.end.has_value(); };
+  const auto newest = std::find_if(coming_.rbegin(), coming_.rend(), is_whole);
   return newest == coming_.rend() ? durable() : &newest->checkpoint;
 }
 

@@ -240,7 +240,7 @@ void ObjectCheckpoints::write() {
   const std::uint64_t bytes = making_->state().bytes();
   const std::uint64_t until = std::min(bytes, written_ + bytes_at_once);
   const store::Checkpoint* const coming = stored.coming_checkpoint(subgroup_);
-  const bool own = coming != nullptr && coming->version.value() == making_->at().version && coming->link == making_->at().link;
+  const bool own = coming != nullptr && views::LogPoint{coming->version.value(), coming->link} == making_->at();
   std::vector<std::byte> piece;
   while (own && written_ < until && stored.accepts()) {
     piece.resize(std::min(until - written_, store::checkpoint_piece_bytes_max));

@@ -105,7 +105,8 @@ Files whole_journal() {
     if (process == 1) continue;
     for (const std::uint64_t offset : {0, 3}) {
       const auto state = std::as_bytes(std::span("state.")).subspan(offset, 3);
-      batch.append(piece_head, checkpoint_payload({SubgroupId(0), LogVersion(2), {}, 6, offset, state}));
+      const CheckpointPiece piece{SubgroupId(0), CheckpointOf::present, LogVersion(2), {}, 6, offset, state};
+      batch.append(piece_head, checkpoint_payload(piece));
     }
     value_or_throw(journal.commit(batch));
     value_or_throw(journal.close());
@@ -124,10 +125,11 @@ void edit(Blocks& bytes, Choices& choices) {
 /// Numbers that may be those of a piece of a checkpoint, as far as they have a place.
 void draw_piece(std::span<std::byte> payload, Choices& choices) {
   const SubgroupId subgroup(static_cast<std::uint32_t>(choices.choice(3)));
+  const auto of = static_cast<std::uint32_t>(choices.choice(3));
   const std::uint64_t version = choices.choice(8);
   const std::uint64_t bytes = choices.choice(200);
   const std::uint64_t offset = choices.choice(200);
-  const auto numbers = field_bytes(subgroup, version, Digest{}.words, bytes, offset);
+  const auto numbers = field_bytes(subgroup, of, version, Digest{}.words, bytes, offset);
   std::copy_n(numbers.begin(), std::min(numbers.size(), payload.size()), payload.begin());
 }
 
