@@ -16,7 +16,7 @@
 namespace spindrift::group {
 namespace {
 
-/// So many bytes go to the journal at one pass, at most.
+/// So many bytes go to the journal at once, and more when the disk has them: messages that come meanwhile wait for no more.
 constexpr std::uint64_t bytes_at_once = 4 * store::checkpoint_piece_bytes_max;
 
 Result<std::vector<std::byte>> state_of(const LogPlace& log, const store::Checkpoint& checkpoint) {
@@ -237,6 +237,8 @@ void ObjectCheckpoints::take_made() {
 
 void ObjectCheckpoints::write() {
   StoredLogs& stored = around_.logged.stored();
+  const NodeJournal& journal = around_.logged.journal();
+  if (journal.durable() < handed_over_) return;
   const std::uint64_t bytes = making_->state().bytes();
   const std::uint64_t until = std::min(bytes, written_ + bytes_at_once);
   const store::Checkpoint* const coming = stored.coming_checkpoint(subgroup_);
@@ -248,10 +250,9 @@ void ObjectCheckpoints::write() {
     stored.append_state(subgroup_, piece);
     written_ += piece.size();
   }
-  if (own && written_ < bytes) {
-    if (stored.accepts()) around_.wake();
-    return;
-  }
+  handed_over_ = journal.end();
+  stored.flush();
+  if (own && written_ < bytes) return;
   making_.reset();
   stage_ = Stage::idle;
 }

@@ -71,6 +71,7 @@ class ObjectCheckpoints {
   std::shared_ptr<Loading> loading_;
   std::shared_ptr<Making> making_;
   std::uint64_t written_ = 0;     // bytes of the state that was made
+  store::JournalPosition handed_over_;  // behind the last of these
   std::uint64_t not_before_ = 0;  // version of the next, if the one before could not be made
   StateThread thread_;
 };
