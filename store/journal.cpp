@@ -84,17 +84,29 @@ Result<void> Journal::begin_segment(std::uint64_t entry_bytes) {
   head.first = end_;
   head.logs = ends_.all().size();
   head.log_ends = log_ends_digest(ends_);
-  head.bytes = std::max(next_bytes_, entries_at(head.logs) + entry_bytes);
   head.oldest = segments_.empty() ? 0 : segments_.front().number;
-  SPINDRIFT_TRY_ASSIGN(auto file, storage_.create(unnamed_segment, head.bytes));
+  SPINDRIFT_TRY_ASSIGN(auto file, make_segment(entries_at(head.logs) + entry_bytes));
+  head.bytes = file->bytes();
   SPINDRIFT_TRY(name_segment(*file, head));
   seal_ = head.seal;
   file_ = std::move(file);
   offset_ = prepared_ = entries_at(head.logs);
   mark_ = 0;
   segments_.push_back({head.seal.number, head.first});
-  next_bytes_ = std::min(2 * next_bytes_, options_.segment_bytes);
+  next_bytes_ = std::min(2 * std::min(head.bytes, next_bytes_), options_.segment_bytes);
   return {};
+}
+
+// A disk that has no room for a large one may have room for a small one, behind which a trim makes more.
+Result<std::unique_ptr<StoredFile>> Journal::make_segment(std::uint64_t bytes) {
+  const std::uint64_t least = std::max(std::min(options_.first_segment_bytes, options_.segment_bytes), bytes);
+  std::uint64_t size = std::max(next_bytes_, bytes);
+  auto file = storage_.create(unnamed_segment, size);
+  while (!file && file.error().kind() == ErrorKind::disk_full && size > least) {
+    size = std::max(least, whole_blocks(size / 2));
+    file = storage_.create(unnamed_segment, size);
+  }
+  return file;
 }
 
 Result<void> Journal::name_segment(StoredFile& file, const SegmentHead& head) {

@@ -102,6 +102,8 @@ class Journal {
   [[nodiscard]] Result<void> note_begun();
   [[nodiscard]] Result<void> mend_heads(const FoundSegment& segment);
   [[nodiscard]] Result<void> begin_segment(std::uint64_t entry_bytes);
+  /// The file of the next segment, of at least so many bytes. Errors: as of Storage::create.
+  [[nodiscard]] Result<std::unique_ptr<StoredFile>> make_segment(std::uint64_t bytes);
   [[nodiscard]] Result<void> name_segment(StoredFile& file, const SegmentHead& head);
   [[nodiscard]] SegmentMark next_mark() noexcept;
   /// In both places, so that one that is damaged does not call back what is gone.

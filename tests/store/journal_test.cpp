@@ -2,6 +2,7 @@
 // damaged.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -258,6 +259,37 @@ TEST_CASE("a full disk refuses a commit and keeps it: with space again it goes o
   value_or_throw(journal.commit(batch));
   CHECK(journal.durable() == JournalPosition(3));
   CHECK(texts_of(*storage) == std::string(5 * block_bytes, 'a') + " " + std::string(5 * block_bytes, 'b') + " c");
+}
+
+TEST_CASE("where a large segment has no room a smaller one is made, and with room they grow again") {
+  SimulatedDisk disk(1);
+  const auto storage = disk.storage();
+  const JournalOptions options{
+      .segment_bytes = 64 * block_bytes, .first_segment_bytes = 8 * block_bytes, .prepared_bytes = 0};
+  Journal journal = value_or_throw(open_journal(*storage, 1, options));
+  const std::string text(3 * block_bytes, 'x');
+  const auto fill = [&](int segments) {
+    const std::size_t before = value_or_throw(storage->names()).size();
+    while (value_or_throw(storage->names()).size() < before + static_cast<std::size_t>(segments))
+      value_or_throw(commit_texts(journal, {text}));
+  };
+  const auto last_bytes = [&] {
+    const auto names = value_or_throw(storage->names());
+    const auto is_segment = [](const std::string& name) { return name.ends_with(".segment"); };
+    const auto last = std::find_if(names.rbegin(), names.rend(), is_segment);
+    return value_or_throw(storage->open(*last))->bytes();
+  };
+  std::uint64_t used = 0;
+  fill(3);
+  CHECK(last_bytes() == 64 * block_bytes);
+  for (const std::string& name : value_or_throw(storage->names())) used += value_or_throw(storage->open(name))->bytes();
+  disk.set_capacity(used + 20 * block_bytes);
+  fill(1);
+  CHECK(last_bytes() == 16 * block_bytes);
+  disk.set_capacity(SimulatedDisk::unlimited);
+  fill(1);
+  CHECK(last_bytes() == 32 * block_bytes);
+  CHECK(value_or_throw(examine(*storage, std::nullopt)).damages.empty());
 }
 
 TEST_CASE("space that is prepared holds what is written into it later") {
