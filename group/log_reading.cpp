@@ -53,7 +53,7 @@ class LogWalk {
       SPINDRIFT_TRY(store::visit_entries(storage, segments_, log_.base, [&](const store::Entry& entry) {
         if (entry.head.subgroup != log_.subgroup) return true;
         const bool message = entry.head.kind == store::EntryKind::message;
-        readable = !message || entry.version == end_.version;
+        readable = message ? entry.version == end_.version : entry.head.kind == store::EntryKind::base;
         if (!readable) return false;
         more = !message || entry.version.value() < from_ || visitor(entry);
         end_ = store::end_behind(end_, entry.head, entry.version, entry.payload);

@@ -63,6 +63,20 @@ void store_view(NodeJournal& journal) {
 
 }  // namespace
 
+TEST_CASE("an entry in a log that is no message of it is damage for whoever reads the log, and no end without an error") {
+  const JournalHost host;
+  LoggingNode node(host, 1, third_format);
+  node.append(bounded, 5);
+  const store::EntryHead signature{store::EntryKind::signature, bounded, NodeId(1), ViewId(4), SequenceNumber(5),
+                                   wall_clock_ns()};
+  node.journal().append(signature, bytes_of("no message"));
+  node.await([&] { return node.journal().durable() == node.journal().end(); });
+  CHECK(read_log(node.journal().log(bounded), 0, 5, {}));
+  const auto read = read_log(node.journal().log(bounded), 0, 6, [](const store::Entry&) { return true; });
+  REQUIRE_FALSE(read);
+  CHECK(read.error().kind() == ErrorKind::bad_input);
+}
+
 TEST_CASE("a checkpoint is found again, and lets the log go up to its version and no further") {
   const JournalHost host;
   std::uint64_t first = 0;
