@@ -93,7 +93,8 @@ class ObjectCheckpoints::Loading final : public Work {
     return Error(ErrorKind::bad_input, "the checkpoint of version " + std::to_string(version()) +
                                            " is of another log than the messages behind it")
         .at(log_.path)
-        .fix("see which member sent it; and have this node forget its log: spindrift group forget");
+        .fix("have this node forget its log, and it is given that of the others: spindrift group forget --config FILE " +
+             std::to_string(journal_.node().value()));
   }
 
   NodeJournal& journal_;
@@ -193,7 +194,7 @@ bool ObjectCheckpoints::end_loading() {
   const std::shared_ptr<Loading> loaded = std::exchange(loading_, nullptr);
   stage_ = Stage::idle;
   if (!loaded->outcome()) {
-    around_.object.give_up(loaded->outcome().error());
+    around_.object.give_up(unloadable(loaded->version(), loaded->outcome().error()));
     return true;
   }
   around_.object.begin_at(loaded->version());
@@ -272,7 +273,21 @@ Error ObjectCheckpoints::lacks_calls() const {
                                        " here, and an object is made of all of them: those before were trimmed away, and "
                                        "there is no checkpoint of one")
       .at(journal.place().of(journal.node()))
-      .fix("let a new subgroup carry the object; or have all nodes forget their logs: spindrift group forget");
+      .fix("if other members have the object, have this node forget its log, and it is given theirs: spindrift group forget "
+           "--config FILE " + std::to_string(journal.node().value()) +
+           ". If no object was ever in the subgroup, let a new subgroup carry it");
+}
+
+Error ObjectCheckpoints::unloadable(std::uint64_t version, const Error& why) const {
+  const NodeJournal& journal = around_.logged.journal();
+  const std::string node = std::to_string(journal.node().value());
+  return Error(why.kind(), "node " + node + " cannot begin with the checkpoint of version " + std::to_string(version) +
+                               " of subgroup " + around_.channel.subgroup())
+      .at(journal.place().of(journal.node()))
+      .fix(why.fix().empty() ? "if other members have the object, have this node forget its log, and it is given theirs: "
+                               "spindrift group forget --config FILE " + node
+                             : why.fix())
+      .because(why);
 }
 
 }  // namespace spindrift::group

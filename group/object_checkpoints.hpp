@@ -63,6 +63,7 @@ class ObjectCheckpoints {
   void write();
   void give_up_making(const Error& why);
   [[nodiscard]] Error lacks_calls() const;
+  [[nodiscard]] Error unloadable(std::uint64_t version, const Error& why) const;
 
   const SubgroupId subgroup_;
   const Surroundings around_;

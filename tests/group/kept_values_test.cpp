@@ -314,6 +314,15 @@ TEST_CASE("versions that do not follow each other are not loaded, and change not
     }
   }
   CHECK(refused > 100);
+  // The first of two has no value that its deltas could begin with.
+  std::vector<std::byte> bytes;
+  ValueWriter writer(bytes);
+  const std::vector<std::string> deltas{"more"};
+  writer(std::uint64_t{3}, std::int64_t{30}, std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2});
+  for (const int of : {3, 5}) writer(std::uint64_t(of), std::int64_t{10} * of, false, false, deltas);
+  writer(Text("moremore"));
+  auto by_deltas = values_of<Text>();
+  CHECK_THROWS_AS(load(by_deltas, bytes), std::runtime_error);
   std::vector<std::byte> cut(good.begin(), good.end() - 1);
   CHECK_THROWS_AS(load(to, cut), std::runtime_error);
   CHECK(to.present() == 7);
