@@ -16,6 +16,9 @@ HandlerThreads::Entry::~Entry() { innermost = before_; }
 
 bool HandlerThreads::is_one() const noexcept { return innermost != nullptr && &innermost->whose_ == this; }
 bool HandlerThreads::is_poller() const noexcept { return is_one() && innermost->kind_ == Kind::poller; }
+void HandlerThreads::note_refusal() const noexcept {
+  if (is_one()) innermost->refused_ = true;
+}
 bool HandlerThreads::is_beside() const noexcept { return is_one() && innermost->kind_ == Kind::beside; }
 
 }  // namespace spindrift::group

@@ -23,9 +23,13 @@ class HandlerThreads {
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
 
+    /// Something was called that its kind may not.
+    [[nodiscard]] bool refused() const noexcept { return refused_; }
+
    private:
     friend class HandlerThreads;
     const HandlerThreads& whose_;
+    mutable bool refused_ = false;
     const Kind kind_;
     const Entry* const before_;
   };
@@ -37,6 +41,8 @@ class HandlerThreads {
   [[nodiscard]] bool is_one() const noexcept;     ///< of any kind
   [[nodiscard]] bool is_poller() const noexcept;
   [[nodiscard]] bool is_beside() const noexcept;
+  /// The calling thread, which is one, was refused what it called.
+  void note_refusal() const noexcept;
 };
 
 }  // namespace spindrift::group

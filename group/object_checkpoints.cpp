@@ -132,6 +132,10 @@ class ObjectCheckpoints::Making final : public Work {
       return taken && !stop_token().stop_requested();
     }));
     if (!taken) return taken;
+    if (entry.refused()) {
+      return Error(ErrorKind::unsupported, "an update started a call, or read another object, and does not do so again")
+          .fix("let updates change their own object alone");
+    }
     if (stop_token().stop_requested()) return stopped();
     at_.link = end.link;
     state_ = keep_state([&](std::ostream& to) { value_or_throw(copy.save(to)); });
@@ -281,12 +285,13 @@ Error ObjectCheckpoints::lacks_calls() const {
 Error ObjectCheckpoints::unloadable(std::uint64_t version, const Error& why) const {
   const NodeJournal& journal = around_.logged.journal();
   const std::string node = std::to_string(journal.node().value());
+  const std::string fix =
+      "let the type's serialize, or load, read what the program wrote that made it. If the journal is damaged, and others "
+      "have the object, have this node forget its log, and it is given theirs: spindrift group forget --config FILE ";
   return Error(why.kind(), "node " + node + " cannot begin with the checkpoint of version " + std::to_string(version) +
                                " of subgroup " + around_.channel.subgroup())
       .at(journal.place().of(journal.node()))
-      .fix(why.fix().empty() ? "if other members have the object, have this node forget its log, and it is given theirs: "
-                               "spindrift group forget --config FILE " + node
-                             : why.fix())
+      .fix(why.fix().empty() ? fix + node : why.fix())
       .because(why);
 }
 

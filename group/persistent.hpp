@@ -73,6 +73,18 @@
 
 namespace spindrift {
 
+namespace replicated {
+
+template <class T>
+consteval bool check_field_made() {
+  constexpr bool made = std::default_initializable<T> && std::default_initializable<DeltaOf<T>>;
+  static_assert(made, "a Persistent field is part of a saved state where its type, and that one's Delta, can be made by "
+                      "default, to be read from bytes");
+  return made;
+}
+
+}  // namespace replicated
+
 /// T can be copied; a copy is made for each version, but see AppliesDeltas. It compares to Derecho's Persistent<T>. Copies
 /// of a field have its versions; one that was moved from can only be destroyed or assigned to. What is assigned brings its
 /// own versions, and those before are gone: `set` keeps them.
@@ -164,21 +176,15 @@ class Persistent {
   /// replicated_bytes.hpp says, and can be made by default.
   template <class Archive>
   void save(Archive& archive) const {
-    if constexpr (check_made()) values_.save(archive);
+    if constexpr (replicated::check_field_made<T>()) values_.save(archive);
   }
   /// The same; in place of what the field has. Throws std::runtime_error: `save` has not written that.
   template <class Archive>
   void load(Archive& archive) {
-    if constexpr (check_made()) values_.load(archive);
+    if constexpr (replicated::check_field_made<T>()) values_.load(archive);
   }
 
  private:
-  static consteval bool check_made() {
-    constexpr bool made = std::default_initializable<T> && std::default_initializable<Delta>;
-    static_assert(made, "a Persistent field is part of a saved state where its type, and that one's Delta, can be made by "
-                        "default, to be read from bytes");
-    return made;
-  }
   static std::optional<std::uint64_t> number_of(const KeptVersion* kept) noexcept {
     return kept == nullptr ? std::nullopt : std::optional(kept->version);
   }

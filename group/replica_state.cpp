@@ -45,6 +45,7 @@ void ReplicaState::end(const Error& why) {
 
 void ReplicaState::await_loaded(std::optional<Duration> limit) const {
   if (handlers_->is_beside()) {
+    handlers_->note_refusal();
     throw Exception(Error(ErrorKind::would_block, "a method that runs again for a checkpoint starts no calls, and reads no "
                                                   "other object: it called the object of subgroup " + subgroup_ +
                                                   " when it ran first")

@@ -273,6 +273,7 @@ bool StoredLogs::wants_checkpoint(SubgroupId subgroup, const HistoryBounds& boun
   const LogIndex& index = log->second.index;
   const IndexedPlace& kept = index.kept_from(bounds, limit, wall_clock_ns());
   const std::uint64_t freed = kept.bytes - index.first().bytes;
+  if (kept.version > limit) return false;
   return kept.version > (last == nullptr ? 0 : last->version.value()) && freed >= (last == nullptr ? 0 : last->bytes);
 }
 

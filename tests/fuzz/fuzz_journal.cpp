@@ -103,7 +103,7 @@ Files whole_journal() {
       if (i % 2 == 1) value_or_throw(journal.commit(batch));
     }
     if (process == 1) continue;
-    for (const std::uint64_t offset : {0, 3}) {
+    for (const std::uint64_t offset : {0U, 3U}) {
       const auto state = std::as_bytes(std::span("state.")).subspan(offset, 3);
       const CheckpointPiece piece{SubgroupId(0), CheckpointOf::present, LogVersion(2), {}, 6, offset, state};
       batch.append(piece_head, checkpoint_payload(piece));

@@ -86,6 +86,7 @@ TEST_CASE_METHOD(CopyFixture, "a thread that makes a copy starts no calls of the
     CHECK(refused.error().kind() == ErrorKind::would_block);
   }
   CHECK(ordered().empty());
+  CHECK(entry.refused());
 }
 
 }  // namespace spindrift::group

@@ -200,7 +200,7 @@ TEST_CASE("a piece that does not continue what was begun drops it") {
   SECTION("from behind the next byte on") { other.offset = 5; }
   SECTION("with bytes that were there") { other.offset = 3; }
   // The rest follows, be it all of it, or as much as there would be behind the right piece.
-  for (const std::size_t rest : {1, 2}) {
+  for (const std::size_t rest : {1U, 2U}) {
     Told told;
     told.messages(0, 5);
     told.pieces(3, 0, 1);
