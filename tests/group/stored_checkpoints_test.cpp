@@ -71,8 +71,9 @@ TEST_CASE("an entry in a log that is no message of it is damage for whoever read
                                    wall_clock_ns()};
   node.journal().append(signature, bytes_of("no message"));
   node.await([&] { return node.journal().durable() == node.journal().end(); });
-  CHECK(read_log(node.journal().log(bounded), 0, 5, {}));
-  const auto read = read_log(node.journal().log(bounded), 0, 6, [](const store::Entry&) { return true; });
+  const auto all = [](const store::Entry&) { return true; };
+  CHECK(read_log(node.journal().log(bounded), 0, 5, all));
+  const auto read = read_log(node.journal().log(bounded), 0, 6, all);
   REQUIRE_FALSE(read);
   CHECK(read.error().kind() == ErrorKind::bad_input);
 }
