@@ -272,7 +272,6 @@ void GroupCore::publish_state() {
 void GroupCore::on_durable(SubgroupId id, std::uint64_t version) {
   const auto handler = environment_.durable.advance(id, version);
   using Use = group::LoggedSubgroups::Use;
-  // The trim goes first: while a next checkpoint is made its thread reads the journal, of which nothing goes then.
   if (environment_.logged)
     environment_.logged->on_durable(id, version, attached_.replicas.carries(id) ? Use::object : Use::messages);
   if (attached_.replicas.any()) attached_.replicas.on_durable(id, version);

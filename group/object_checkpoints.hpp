@@ -11,13 +11,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/group/checkpoint_work.hpp>
 #include <spindrift/group/logged_subgroups.hpp>
 #include <spindrift/group/object_copy.hpp>
 #include <spindrift/group/state_thread.hpp>
+#include <spindrift/group/thread_outcome.hpp>
 
 namespace spindrift::group {
 
@@ -52,18 +53,20 @@ class ObjectCheckpoints {
     making,   ///< a second object is made there, and its state saved
     writing,  ///< which goes to the journal
   };
-  class Work;
-  class Loading;
-  class Making;
+  using Loading = ThreadOutcome<void>;
+  using Making = ThreadOutcome<MadeCheckpoint>;
 
-  void start(const std::shared_ptr<Work>& work);
+  /// Has the thread do it; what it needs is in `work`. The poller is woken behind it.
+  template <class Outcome, class Work>
+  void start(const std::shared_ptr<Outcome>& outcome, Work work);
   void begin_loading(const store::Checkpoint& checkpoint);
   [[nodiscard]] bool end_loading();
   void take_made();
   void write();
+  void end_making();
   void give_up_making(const Error& why);
   [[nodiscard]] Error lacks_calls() const;
-  [[nodiscard]] Error unloadable(std::uint64_t version, const Error& why) const;
+  [[nodiscard]] Error unloadable(const Error& why) const;
 
   const SubgroupId subgroup_;
   const Surroundings around_;
@@ -71,9 +74,12 @@ class ObjectCheckpoints {
   Stage stage_ = Stage::idle;
   std::shared_ptr<Loading> loading_;
   std::shared_ptr<Making> making_;
-  std::uint64_t written_ = 0;     // bytes of the state that was made
+  std::uint64_t version_ = 0;           // of what is loaded, or made
+  std::uint64_t begun_at_ = 0;          // version with which the making began
+  store::JournalPosition base_;         // of the log of which it is made
+  std::uint64_t written_ = 0;           // bytes of the state that was made
   store::JournalPosition handed_over_;  // behind the last of these
-  std::uint64_t not_before_ = 0;  // version of the next, if the one before could not be made
+  std::uint64_t not_before_ = 0;        // version of the next, if the one before could not be made
   StateThread thread_;
 };
 

@@ -271,10 +271,12 @@ bool StoredLogs::wants_checkpoint(SubgroupId subgroup, const HistoryBounds& boun
   const auto log = logs_.find(subgroup);
   if (log == logs_.end() || log->second.checkpoints.whole() != last || coming_checkpoint(subgroup) != nullptr) return false;
   const LogIndex& index = log->second.index;
-  const IndexedPlace& kept = index.kept_from(bounds, limit, wall_clock_ns());
-  const std::uint64_t freed = kept.bytes - index.first().bytes;
-  if (kept.version > limit) return false;
-  return kept.version > (last == nullptr ? 0 : last->version.value()) && freed >= (last == nullptr ? 0 : last->bytes);
+  const std::uint64_t now = wall_clock_ns();
+  const IndexedPlace& kept = index.kept_from(bounds, limit, now);
+  if (kept.version > limit || kept.version == 0) return false;
+  if (last == nullptr) return true;
+  return kept.version > last->version.value() &&
+         kept.bytes - index.kept_from(bounds, last->version.value(), now).bytes >= last->bytes;
 }
 
 void StoredLogs::begin_state(SubgroupId subgroup, const views::LogPoint& at, std::uint64_t bytes,

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -63,6 +64,37 @@ struct Ledger {
   using Methods = Replicates<&Ledger::set, &Ledger::at, &Ledger::first>;
 };
 
+/// Is not saved at first: what it throws is no std::exception.
+struct Stubborn {
+  void add(const std::string&) { ++count; }
+  [[nodiscard]] int sum() const { return count; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(count);
+    if (refusals > 0) throw refusals--;
+  }
+  int count = 0;
+  static inline std::atomic<int> refusals{0};
+  using Methods = Replicates<&Stubborn::add, &Stubborn::sum>;
+};
+
+/// An update of it starts another call.
+struct Caller {
+  void add(const std::string& text) {
+    ++count;
+    if (self != nullptr) static_cast<void>(self->post<&Caller::note>(text.size()));
+  }
+  void note(std::uint64_t size) { noted += size; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(count, noted);
+  }
+  std::uint64_t count = 0;
+  std::uint64_t noted = 0;
+  static inline Replicated<Caller>* self = nullptr;
+  using Methods = Replicates<&Caller::add, &Caller::note>;
+};
+
 /// Cannot be saved.
 struct Counter {
   int add(int value) { return sum += value; }
@@ -122,6 +154,42 @@ class CheckpointFixture : public LoggedFixture {
 };
 
 }  // namespace
+
+TEST_CASE_METHOD(CheckpointFixture, "the log of an object is trimmed while calls go on") {
+  auto groups = join_logged(0, 1, last_hundred);
+  auto board = attach<Board>(*groups[0], std::uint64_t{0});
+  for (int round = 0; round < 40; ++round) put(board, 500);
+  CHECK_FALSE(untrimmed(0));
+  leave_all(groups);
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "an object that could not be saved once has its log trimmed when it can be") {
+  auto groups = join_logged(0, 1, last_hundred);
+  auto stubborn = attach<Stubborn>(*groups[0]);
+  Stubborn::refusals = 2;
+  int calls = 0;
+  const auto begun = std::chrono::steady_clock::now();
+  for (; untrimmed(0); ++calls) {
+    static_cast<void>(stubborn.post<&Stubborn::add>(std::string(4000, 'x')));
+    REQUIRE(std::chrono::steady_clock::now() - begun < patience);
+  }
+  CHECK(Stubborn::refusals == 0);
+  CHECK(stubborn.ordered_query<&Stubborn::sum>().get() == calls);
+  leave_all(groups);
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "no checkpoint is made of an object whose updates start calls, and its log stays") {
+  auto groups = join_logged(0, 1, last_hundred);
+  auto caller = attach<Caller>(*groups[0]);
+  Caller::self = &caller;
+  std::optional<Future<void>> last;
+  for (int i = 0; i < 4000; ++i) last = caller.post<&Caller::add>(std::string(2000, 'x'));
+  last->durable(patience);
+  Caller::self = nullptr;
+  leave_all(groups);
+  CHECK_FALSE(journal(0).checkpoints.contains(orders));
+  CHECK(first_version(0) == 0);
+}
 
 TEST_CASE_METHOD(CheckpointFixture, "an object of a bounded log is made again by a checkpoint and what follows it") {
   std::vector<std::string> texts;
