@@ -54,11 +54,12 @@ struct GroupKeys {
 inline Result<std::unique_ptr<NodeJournal>> open_signing(const JournalPlace& place, std::uint32_t node,
                                                          fabric::tls::SigningKey key,
                                                          std::map<SubgroupId, std::string> names,
-                                                         const NodeJournal::Options& options = small_journal) {
+                                                         const NodeJournal::Options& options = small_journal,
+                                                         Duration sign_after = std::chrono::milliseconds(1)) {
   FoundJournal found = value_or_throw(FoundJournal::take(place, NodeId(node)));
   auto signer = std::make_unique<LogSigner>(
       std::move(key), LogSigner::Options{.group = place.group, .node = NodeId(node), .names = std::move(names),
-                                         .sign_after = std::chrono::milliseconds(1)});
+                                         .sign_after = sign_after});
   return NodeJournal::open_signed(std::move(found), options, std::move(signer), [] {});
 }
 
