@@ -126,11 +126,19 @@ bool same_nodes(const RecordedView& a, const RecordedView& b) {
 
 std::uint64_t next_incarnation(const ViewRecord& record, NodeId node) {
   std::uint64_t latest = record.since;
-  const auto note = [&](const RecordedView& view) { latest = std::max(latest, incarnation_in(view, node).value_or(0)); };
+  // The last view of a node that left is one without it; it is a holder of the logs there still.
+  const auto note = [&](const RecordedView& view) {
+    latest = std::max(latest, incarnation_in(view, node).value_or(0));
+    for (const RecordedLog& log : view.logs) {
+      for (const LogHolder& holder : log.holders) latest = std::max(latest, holder.node == node ? holder.incarnation : 0);
+    }
+  };
   if (record.last) note(*record.last);
   for (const RecordedView& view : record.accepted) note(view);
   return latest + 1;
 }
+
+void lose_logs(ViewRecord& record, NodeId node) { record.logs_from = next_incarnation(record, node); }
 
 bool ViewRecord::accept(RecordedView view) {
   const auto same = std::ranges::find_if(accepted, [&](const RecordedView& each) { return same_nodes(each, view); });

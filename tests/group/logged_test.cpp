@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include <spindrift/group/found_journal.hpp>
 #include <spindrift/group/group.hpp>
 
 #include "logged_fixture.hpp"
@@ -207,6 +209,35 @@ TEST_CASE_METHOD(LoggedFixture, "who asks late what is durable is told what was 
   REQUIRE(again);
   CHECK(again->to_string().find("is already set") != std::string::npos);
   leave_all(groups);
+}
+
+// The last view that node 2 knows of is one without it, as of all that have left.
+TEST_CASE_METHOD(LoggedFixture, "a journal that was lost takes the logs of no others away, though its node left last") {
+  for (int generation = 0; generation < 2; ++generation) {
+    auto groups = join_logged(0, 3);
+    std::vector<Given> given(3);
+    for (unsigned i = 0; i < 3; ++i) take(*groups[i], given[i]);
+    if (generation == 0) {
+      for (const std::string& text : numbered(50)) groups[0]->subgroup("orders").send(text);
+      REQUIRE(groups[0]->subgroup("orders").await_durable(49, patience));
+    }
+    for (Given& each : given) static_cast<void>(each.await(50));
+    leave_all(groups);
+  }
+  const group::JournalPlace place{directory() + "/journals", config(0, 1).group_name()};
+  std::filesystem::remove_all(place.of(NodeId(2)));
+  auto groups = join_logged(0, 3);
+  CHECK(groups[0]->view().subgroup(SubgroupId(0)).members.empty());
+  CHECK_THAT(groups[0]->view().subgroup(SubgroupId(0)).inadequate, Catch::Contains("its log is with node 2"));
+  for (auto& group : groups) {
+    group->subgroup("orders").on_delivery([](std::span<const Delivery>) {});
+    group->subgroup("ticks").on_delivery([](std::span<const Delivery>) {});
+  }
+  leave_all(groups);
+  for (const std::uint32_t node : {0U, 1U}) {
+    const auto content = value_or_throw(group::read_journal(place, NodeId(node)));
+    CHECK(content->findings.ends.of(SubgroupId(0)).version == store::LogVersion(50));
+  }
 }
 
 TEST_CASE_METHOD(LoggedFixture, "nothing of a subgroup that is not logged is durable, and a program is told so") {

@@ -86,6 +86,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::founded_by_memory: return "founded by those who remember the last view";
     case Probe::founded_without_a_minority: return "founded by them without some who were in the last view";
     case Probe::record_lost: return "a node lost its record of views";
+    case Probe::logs_lost: return "a node lost its logs, and not its record of views";
     case Probe::founded_again: return "founded again after a total loss";
     case Probe::sent_again: return "message sent again in a later view";
     case Probe::object_complete: return "object complete";

@@ -97,6 +97,7 @@ enum class Probe : std::uint32_t {
   founded_by_memory,
   founded_without_a_minority,
   record_lost,
+  logs_lost,
   sent_again,
   object_complete,
   object_given_up,

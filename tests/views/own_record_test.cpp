@@ -6,6 +6,7 @@
 
 #include <spindrift/core/log.hpp>
 #include <spindrift/views/epoch.hpp>
+#include <spindrift/views/log_holders.hpp>
 #include <spindrift/views/own_record.hpp>
 
 #include "../smc/null_fabric.hpp"
@@ -113,6 +114,22 @@ TEST_CASE("a process is later than all of its node that the record knows of, tho
   record.accepted.push_back({ViewId(5), {{NodeId(2), 95}}, {}});
   CHECK(next_incarnation(record, NodeId(0)) == 31);
   CHECK(next_incarnation(record, NodeId(3)) == 8);
+  // A node that left is no member of the last view that it knows of, and may be a holder there.
+  record.last->logs.push_back({SubgroupId(0), {}, {{NodeId(3), 40}, {NodeId(0), 25}}});
+  CHECK(next_incarnation(record, NodeId(3)) == 41);
+  CHECK(next_incarnation(record, NodeId(0)) == 31);
+}
+
+TEST_CASE("logs that were lost without the record of views are none of a holder that the record knows of") {
+  ViewRecord record;
+  record.since = 7;
+  record.standing = ViewRecord::Standing::left;
+  const LogHolder left{NodeId(2), 40};
+  record.last = RecordedView{ViewId(6), {}, {}};
+  record.last->logs.push_back({SubgroupId(0), {}, {left}});
+  CHECK(is_kept(left, NodeId(2), record.logs_since()));
+  lose_logs(record, NodeId(2));
+  CHECK_FALSE(is_kept(left, NodeId(2), record.logs_since()));
 }
 
 TEST_CASE("a record that is there and cannot be read keeps its process from starting") {

@@ -107,6 +107,10 @@ void Fleet::act(const Action& action) {
       records_.lose(action.node);
       if (records_.record(action.node) == nullptr) node_logs_.lose(action.node);
       return;
+    case Action::Kind::lose_logs:
+      if (runs || !records_.lose_logs(action.node)) return;
+      report_.hit(Probe::logs_lost);
+      return node_logs_.lose(action.node);
     case Action::Kind::move:
     case Action::Kind::add:
     case Action::Kind::remove:

@@ -17,7 +17,8 @@ bool hides(const Action& action) {
     case Action::Kind::start_apart:
     case Action::Kind::move:
     case Action::Kind::remove:
-    case Action::Kind::forget: return true;
+    case Action::Kind::forget:
+    case Action::Kind::lose_logs: return true;
     default: return false;
   }
 }

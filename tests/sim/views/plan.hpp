@@ -122,7 +122,8 @@ struct Action {
     move,             ///< likewise, at the place `count`, where later processes of `other` then listen
     drain,            ///< the process of `node` wants `other` drained
     undrain,          ///< likewise, let in again
-    forget,           ///< the record of `node` is lost, unless a process of it runs
+    forget,           ///< the record of `node` is lost, with its logs, unless a process of it runs
+    lose_logs,        ///< its logs alone are
     create,           ///< the process of `node` wants the subgroup number `other` to be there, of the nodes of `count`, a
                       ///< bit each; 0: of all
     drop,             ///< likewise, not to be there

@@ -9,19 +9,22 @@ namespace {
 
 class StopDrawer {
  public:
-  StopDrawer(Random& random, Plan& plan) : random_(random), plan_(plan) {}
+  StopDrawer(std::uint64_t seed, Random& random, Plan& plan)
+      : random_(random), lost_logs_(seed, Purpose::lost_logs), plan_(plan) {}
 
   // Everybody ends, most at once, in the middle of a change or one after another, some by leaving. Some records are lost,
-  // some nodes are cut off from each other, and come back in any order.
+  // some logs alone, some nodes are cut off from each other, and come back in any order.
   void stop_all() {
     const std::vector<std::uint32_t> order = everybody();
     const bool at_once = random_.chance(2, 3);
+    const bool all_leave = lost_logs_.chance(1, 6);
     const auto late = static_cast<Ticks>(random_.spread(1, 60));
     for (const std::uint32_t node : order) {
       const auto kind = random_.chance(1, 8)   ? Action::Kind::leave
                         : random_.chance(1, 6) ? Action::Kind::crash_at
                                                : Action::Kind::crash;
-      act(kind, node, 0, kind == Action::Kind::crash_at ? random_.spread(1, 60) : 0);
+      act(all_leave ? Action::Kind::leave : kind, node, 0, kind == Action::Kind::crash_at ? random_.spread(1, 60) : 0);
+      if (all_leave) at_ += static_cast<Ticks>(lost_logs_.spread(1, 1'000'000));
       at_ += static_cast<Ticks>(random_.below(static_cast<std::uint64_t>(at_once ? late : 200'000)));
     }
     at_ += static_cast<Ticks>(random_.spread(1'000, 1'000'000));
@@ -29,6 +32,8 @@ class StopDrawer {
     if (!plan_.clocks_go_back && random_.chance(1, 4)) {
       for (std::uint64_t left = random_.between(1, 2); left > 0; --left) act(Action::Kind::forget, anybody());
     }
+    if (!plan_.clocks_go_back && lost_logs_.chance(1, 4))
+      act(Action::Kind::lose_logs, static_cast<std::uint32_t>(lost_logs_.below(plan_.nodes.size())));
     start_some(order.size());
   }
 
@@ -80,6 +85,7 @@ class StopDrawer {
   }
 
   Random& random_;
+  Random lost_logs_;
   Plan& plan_;
   Ticks at_ = 0;
 };
@@ -90,7 +96,7 @@ void draw_stops(std::uint64_t seed, Plan& plan) {
   Random random(seed, Purpose::stops);
   const bool fit = plan.founded_by == views::FoundedBy::named && plan.broken_links == 0 && !plan.deaths;
   if (!fit || !random.chance(1, 4)) return;
-  StopDrawer drawer(random, plan);
+  StopDrawer drawer(seed, random, plan);
   drawer.pass(4'000'000);
   const bool some_found = plan.founders.size() < plan.nodes.size();
   if (some_found && random.chance(1, 2)) drawer.replace_founders();

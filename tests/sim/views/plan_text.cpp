@@ -40,6 +40,7 @@ std::string to_string(const Action& action) {
     case Action::Kind::drain: return text + "drain " + pair;
     case Action::Kind::undrain: return text + "undrain " + pair;
     case Action::Kind::forget: return text + "forget " + node;
+    case Action::Kind::lose_logs: return text + "lose_logs " + node;
     case Action::Kind::create:
       return text + "create " + node + " a" + std::to_string(action.other) +
              (action.count > 0 ? " of " + std::to_string(action.count) : "");

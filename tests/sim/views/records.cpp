@@ -83,6 +83,12 @@ void Records::lose(std::uint32_t node) {
   nodes_[node].lost = true;
 }
 
+bool Records::lose_logs(std::uint32_t node) {
+  if (nodes_[node].lives || !nodes_[node].record) return false;
+  views::lose_logs(*nodes_[node].record, NodeId(node));
+  return true;
+}
+
 bool Records::is_forgotten(const View& view) const {
   std::size_t remember = 0;
   for (std::size_t i = 0; i < view.members.size(); ++i) {

@@ -246,6 +246,8 @@ class Player {
       action.kind = Action::Kind::crash;
     else if (what == "forget")
       action.kind = Action::Kind::forget;
+    else if (what == "lose_logs")
+      action.kind = Action::Kind::lose_logs;
     else if (what == "leave")
       action.kind = Action::Kind::leave;
     else if (what == "stop")
