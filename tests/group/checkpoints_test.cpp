@@ -82,7 +82,7 @@ struct Stubborn {
 struct Caller {
   void add(const std::string& text) {
     ++count;
-    if (self != nullptr) static_cast<void>(self->post<&Caller::note>(text.size()));
+    if (Replicated<Caller>* const calls = self) static_cast<void>(calls->post<&Caller::note>(text.size()));
   }
   void note(std::uint64_t size) { noted += size; }
   template <class Archive>
@@ -91,7 +91,8 @@ struct Caller {
   }
   std::uint64_t count = 0;
   std::uint64_t noted = 0;
-  static inline Replicated<Caller>* self = nullptr;
+  /// Set while updates of it may run already, on other threads.
+  static inline std::atomic<Replicated<Caller>*> self{nullptr};
   using Methods = Replicates<&Caller::add, &Caller::note>;
 };
 
