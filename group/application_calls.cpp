@@ -49,6 +49,15 @@ class ReplicaChannelOf final : public ReplicaChannel {
   const bool logged_;
 };
 
+Result<void> trim_log(const group::Channels& channels, const group::LogTrim& trim, std::optional<Duration> limit) {
+  try {
+    static_cast<void>(channels.find(trim.subgroup).handle().trim_log(trim.below, limit));
+    return {};
+  } catch (const Exception& refused) {
+    return refused.error();
+  }
+}
+
 }  // namespace
 
 ReplicaBase& GroupCore::attach_replica(std::string_view name, const group::Replicas::Maker& make) {
@@ -67,6 +76,10 @@ Result<Roster> GroupCore::change_roster(group::RosterCall call, std::optional<Du
   if (call.revive) {
     SPINDRIFT_TRY_ASSIGN(const View revived, attached_.revivals.revive(*std::move(call.revive), limit, wake));
     return revived.roster;
+  }
+  if (call.trim) {
+    SPINDRIFT_TRY(trim_log(channels_, *call.trim, limit));
+    return environment_.state.view().roster;
   }
   if (!call.changes.empty() && environment_.state.stranded()) {
     const std::string who = environment_.state.own_name();

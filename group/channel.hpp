@@ -29,6 +29,7 @@
 #include <spindrift/group/shared_state.hpp>
 #include <spindrift/group/space_queue.hpp>
 #include <spindrift/group/state_work.hpp>
+#include <spindrift/group/trim_calls.hpp>
 #include <spindrift/group/unloadable_state.hpp>
 #include <spindrift/views/send_gate.hpp>
 #include <spindrift/views/view_memory.hpp>
@@ -46,6 +47,7 @@ struct Environment {
   std::unique_ptr<LoggedSubgroups> logged;    ///< with the journal
   DurableFrontiers durable;                   ///< the same
   std::unique_ptr<Histories> histories;       ///< with the member, where a subgroup keeps one
+  TrimCalls trims;                            ///< of logs
   SharedState state;
   const std::shared_ptr<const HandlerThreads> handler_threads = std::make_shared<HandlerThreads>();
   std::shared_ptr<AuditTrail> audit;
@@ -67,6 +69,16 @@ struct Environment {
     if (!logged) return of_history;
     SPINDRIFT_TRY_ASSIGN(const bool of_log, logged->step(accepts, begins, deliver, busy));
     return of_history || of_log;
+  }
+  /// Trims logs as far as they are given up. `use(id)`: what the application makes of one.
+  template <class Use>
+  void trim_logs(const Use& use) {
+    if (!logged) return;
+    const auto give_up = [&](SubgroupId id, std::uint64_t below) {
+      return logged->give_up(id, below, durable.version(id), use(id));
+    };
+    if (trims.any()) trims.take(give_up);
+    logged->trim_further();
   }
   [[nodiscard]] bool keeps_history(SubgroupId id) const { return histories && histories->covers(id); }
   /// A view begins. `loaded`: by subgroup, the members that have its state.

@@ -78,6 +78,17 @@ void Subgroup::on_durable(std::function<void(std::uint64_t version)> handler) {
                       .fix("set it once"));
 }
 
+std::uint64_t Subgroup::trim_log(std::uint64_t below, std::optional<Duration> limit) {
+  require_logged("trim_log");
+  group::Environment& environment = channel_.environment();
+  if (environment.handler_threads->is_one()) {
+    throw Exception(Error(ErrorKind::bad_argument, "trim_log waits for what only a handler's return brings")
+                        .fix("call it on a thread of the program's own"));
+  }
+  environment.state.check_open();
+  return value_or_throw(environment.trims.trim(channel_.id(), below, limit, [this] { channel_.wake(); }));
+}
+
 // Most messages ask the gate and nobody else; a sender that has to wait, or is refused, asks again where that is dealt with.
 Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) {
   Claim claim;

@@ -115,6 +115,15 @@ class Subgroup {
   /// should return soon. A message can be durable before the delivery handler is given it. To be set once. Throws
   /// bad_argument (it is set, or the subgroup is not logged).
   void on_durable(std::function<void(std::uint64_t version)> handler);
+  /// Gives up messages of lower versions in this member's log, for room on its disk: ones that are durable so and that the
+  /// handler was given here, and where a replicated object is made of the log ones before its last checkpoint. Others keep
+  /// theirs; but a member that comes without a log gets none that its source has not. Segments of the journal go as
+  /// soon as no log needs them, so some messages before `below` stay. Returns the version of the first one that is kept.
+  /// A history in the layout does the same by itself. Throws bad_argument (the log ends before `below`; an object is made of
+  /// it and the subgroup has no history; it is not logged; called from a handler), refused (some of these are not durable
+  /// so, not given to the handler, or in no checkpoint), timed_out, group_closed (this member leaves or has left), and what
+  /// ended it otherwise.
+  std::uint64_t trim_log(std::uint64_t below, std::optional<Duration> limit = {});
 
   /// Sends one message of `bytes`: `build(std::span<std::byte>)` fills it in place in the ring, on this thread. Waits while
   /// the window is full, the view changes or the subgroup is inadequate. If `build` throws, nothing is sent and the

@@ -201,6 +201,7 @@ bool GroupCore::follow_states(Time now) {
     given = stepped && *stepped;
   }
   for (const auto& news : environment_.durable.take_untold()) news.tell(*heartbeats_);
+  environment_.trim_logs([this](SubgroupId id) { return attached_.replicas.use_of(id); });
   const bool loads = environment_.state.loading() && loads_state(*member_, channels_, environment_);
   if (attached_.replicas.any() && member_->epoch() != nullptr) attached_.replicas.on_pass(*member_);
   const bool refused = attached_.replicas.refusal().has_value();
@@ -265,15 +266,14 @@ void GroupCore::publish_state() {
     attached_.tell_askers(config_->group_name(), why);
     attached_.rosters.on_end(why, roster_left_with(*member_));
     attached_.revivals.on_end(why);
+    environment_.trims.on_end(why);
   }
   if (handler) environment_.state.call(handler, *failure);
 }
 
 void GroupCore::on_durable(SubgroupId id, std::uint64_t version) {
   const auto handler = environment_.durable.advance(id, version);
-  using Use = group::LoggedSubgroups::Use;
-  if (environment_.logged)
-    environment_.logged->on_durable(id, version, attached_.replicas.carries(id) ? Use::object : Use::messages);
+  if (environment_.logged) environment_.logged->on_durable(id, version, attached_.replicas.use_of(id));
   if (attached_.replicas.any()) attached_.replicas.on_durable(id, version);
   group::DurableFrontiers::News{id, version, handler}.tell(*heartbeats_);
 }

@@ -27,6 +27,8 @@ class JournalTrim {
   /// before. A record that is in the way is appended once more, and counts when it is durable.
   [[nodiscard]] std::optional<store::JournalPosition> next(store::JournalPosition before, store::JournalPosition durable,
                                                            const Append& append);
+  /// All before it may go.
+  [[nodiscard]] store::JournalPosition trimmed() const noexcept { return trimmed_; }
   /// As long as somebody has it, nothing more goes: a reader begins with segments that are there.
   [[nodiscard]] const std::shared_ptr<const void>& hold() const noexcept { return hold_; }
 

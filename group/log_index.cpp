@@ -43,7 +43,16 @@ const IndexedPlace& LogIndex::kept_from(const HistoryBounds& bounds, std::uint64
 }
 
 bool LogIndex::trim(const HistoryBounds& bounds, std::uint64_t limit, std::uint64_t now) {
-  const auto first = places_.begin() + (&kept_from(bounds, limit, now) - places_.data());
+  return begin_at(kept_from(bounds, limit, now));
+}
+
+bool LogIndex::trim_below(std::uint64_t limit) {
+  const auto behind = std::ranges::upper_bound(places_.begin() + 1, places_.end(), limit, {}, &IndexedPlace::version);
+  return begin_at(*(behind - 1));
+}
+
+bool LogIndex::begin_at(const IndexedPlace& place) {
+  const auto first = places_.begin() + (&place - places_.data());
   if (first == places_.begin()) return false;
   places_.erase(places_.begin(), first);
   return true;

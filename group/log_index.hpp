@@ -30,6 +30,8 @@ class LogIndex {
   /// Leaves out what lies before the last place that is not behind `limit` and before which the bounds keep nothing. `now`:
   /// nanoseconds since 1970. True: something was left out.
   bool trim(const HistoryBounds& bounds, std::uint64_t limit, std::uint64_t now);
+  /// Leaves out what lies before the last place that is not behind `limit`. True: as above.
+  bool trim_below(std::uint64_t limit);
   /// The place from which on the bounds keep everything, as far as it is not behind `limit`. `now`: nanoseconds since 1970.
   [[nodiscard]] const IndexedPlace& kept_from(const HistoryBounds& bounds, std::uint64_t limit, std::uint64_t now) const;
   /// The log begins there.
@@ -38,6 +40,7 @@ class LogIndex {
  private:
   [[nodiscard]] bool may_begin_at(const IndexedPlace& place, const HistoryBounds& bounds, std::uint64_t now) const noexcept;
   void thin_out();
+  bool begin_at(const IndexedPlace& place);
 
   std::vector<IndexedPlace> places_;  // ascending; never empty
   std::uint64_t spacing_ = spacing_least;

@@ -33,13 +33,44 @@ void LoggedSubgroups::begin_at(SubgroupId id, std::uint64_t version) {
 void LoggedSubgroups::on_durable(SubgroupId id, std::uint64_t version, Use use) {
   if (id.value() >= layout_.size()) return;
   const HistoryBounds& kept = layout_[id.value()].history;
-  if (!kept.any()) return;
-  std::uint64_t limit = std::min(version, next(id));
-  if (use == Use::object) {
-    const store::Checkpoint* const state = logs_.durable_checkpoint(id);
-    limit = std::min(limit, state == nullptr ? 0 : state->version.value());
+  if (kept.any()) logs_.trim(id, kept, trim_limit(id, version, use));
+}
+
+std::uint64_t LoggedSubgroups::trim_limit(SubgroupId id, std::uint64_t version, Use use) {
+  const std::uint64_t limit = std::min(version, next(id));
+  if (use == Use::messages) return limit;
+  const store::Checkpoint* const state = logs_.durable_checkpoint(id);
+  return std::min(limit, state == nullptr ? 0 : state->version.value());
+}
+
+Result<std::uint64_t> LoggedSubgroups::give_up(SubgroupId id, std::uint64_t below, std::uint64_t durable, Use use) {
+  const bool logged = id.value() < layout_.size() && layout_[id.value()].storage == SubgroupStorage::logged;
+  if (!logged) {
+    return Error(ErrorKind::bad_argument, "the subgroup is not logged: no message of it is kept")
+        .fix("name a subgroup with \"storage\": \"logged\"");
   }
-  logs_.trim(id, kept, limit);
+  const std::string& name = layout_[id.value()].name;
+  if (use == Use::object && !layout_[id.value()].history.any()) {
+    return Error(ErrorKind::bad_argument, "an object is made of all messages of the log of " + name)
+        .fix("give the subgroup a \"history\" in the layout of all members: then checkpoints are made in their place");
+  }
+  if (const std::uint64_t end = logs_.end(id).version; below > end) {
+    return Error(ErrorKind::bad_argument, "the log of " + name + " ends before version " + std::to_string(below))
+        .fix("give version " + std::to_string(end) + ", or a lower one");
+  }
+  if (const std::uint64_t limit = trim_limit(id, durable, use); below > limit) {
+    const char* const why = use == Use::object ? "are in no checkpoint that is on the disk here"
+                                               : "may not be on the disk of each member yet, or the application here has "
+                                                 "not been given them";
+    return Error(ErrorKind::refused, "messages of " + name + " from version " + std::to_string(limit) + " on " + why)
+        .fix("trim below " + std::to_string(limit) + ", or later");
+  }
+  if (!logs_.trim_below(id, below)) given_up_[id] = below;
+  return logs_.first(id);
+}
+
+void LoggedSubgroups::trim_further() {
+  std::erase_if(given_up_, [this](const auto& each) { return logs_.trim_below(each.first, each.second); });
 }
 
 std::optional<std::uint64_t> LoggedSubgroups::next_checkpoint(SubgroupId id, std::uint64_t durable) {

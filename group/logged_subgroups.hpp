@@ -47,6 +47,14 @@ class LoggedSubgroups {
   /// Lower versions are durable at all members: those that the subgroup's history keeps no more may be trimmed, and what
   /// needs a checkpoint in their place has that on the disk.
   void on_durable(SubgroupId id, std::uint64_t version, Use use);
+  /// Lower versions than `below` are wanted no more, for the sake of room. Lower ones than `durable` are durable at all
+  /// members. Returns the version of the first message of the log then; segments go as soon as nobody needs them. Errors:
+  /// bad_argument (an object is made of the log, and it has no history, which alone has checkpoints made of it; it ends
+  /// before that version; or there is none), refused (some of these are not durable at all members, not given to the
+  /// application, or in no checkpoint, where one is needed).
+  [[nodiscard]] Result<std::uint64_t> give_up(SubgroupId id, std::uint64_t below, std::uint64_t durable, Use use);
+  /// Goes on with what was given up, while there is something left of it.
+  void trim_further();
   /// For `Use::object`: the version that the next checkpoint is to have; nothing: there is none to make. Lower versions than
   /// `durable` are durable at all members.
   [[nodiscard]] std::optional<std::uint64_t> next_checkpoint(SubgroupId id, std::uint64_t durable);
@@ -113,6 +121,8 @@ class LoggedSubgroups {
   /// Goes on, if more was asked for meanwhile.
   [[nodiscard]] bool is_over(SubgroupId id, Replay& replay);
   [[nodiscard]] std::unique_ptr<LogReplay> read(SubgroupId id, std::uint64_t to);
+  /// Lower versions are needed by nobody: those before it, as far as the application, and what is made of the log, allows.
+  [[nodiscard]] std::uint64_t trim_limit(SubgroupId id, std::uint64_t version, Use use);
 
   NodeJournal& journal_;
   const std::vector<SubgroupView> layout_;
@@ -120,6 +130,7 @@ class LoggedSubgroups {
   StoredLogs logs_;
   std::map<SubgroupId, std::uint64_t> given_;  // versions below it
   std::map<SubgroupId, Replay> replays_;
+  std::map<SubgroupId, std::uint64_t> given_up_;  // versions below it, of which segments may still be there
 };
 
 }  // namespace spindrift::group

@@ -83,13 +83,14 @@ void NodeJournal::append_base(const store::LogEnd& end, std::uint64_t time) {
   put({store::EntryKind::base, end.subgroup, NodeId(0), end.view, end.sequence, time}, {}, store::Vouch::later, end);
 }
 
-void NodeJournal::trim(store::JournalPosition before) {
-  if (thread_ == nullptr) return;
+bool NodeJournal::trim(store::JournalPosition before) {
+  if (thread_ == nullptr) return true;
   const auto append = [this](const store::EntryHead& head, std::span<const std::byte> payload) {
     put(head, payload, store::Vouch::first);
     return store::JournalPosition(end_.value() - 1);
   };
   if (const auto next = trim_.next(before, durable(), append)) thread_->trim(*next);
+  return trim_.trimmed() >= before;
 }
 
 void NodeJournal::put(store::EntryHead head, std::span<const std::byte> payload, store::Vouch vouch, const Base& base) {

@@ -66,8 +66,9 @@ class NodeJournal {
   /// That log begins anew, behind this end of another node's.
   void append_base(const store::LogEnd& end, std::uint64_t time);
   /// Entries before it are not needed any more: whole segments of them go when nobody reads the journal, but never the last
-  /// record of views, which is written once more where it is in the way. To be called again, as the log grows.
-  void trim(store::JournalPosition before);
+  /// record of views, which is written once more where it is in the way. To be called again, as the log grows. True: all of
+  /// them may go now, or have gone.
+  bool trim(store::JournalPosition before);
   /// Hands over what was appended.
   void flush();
   /// All that was appended is with the thread, or on the disk: more may come.

@@ -141,8 +141,9 @@ bool Replicas::begins(SubgroupId id) {
   return true;
 }
 
-bool Replicas::carries(SubgroupId id) const {
-  return std::ranges::any_of(all(), [id](const Replica* replica) { return replica->id == id; });
+LoggedSubgroups::Use Replicas::use_of(SubgroupId id) const {
+  const bool carries = std::ranges::any_of(all(), [id](const Replica* replica) { return replica->id == id; });
+  return carries ? LoggedSubgroups::Use::object : LoggedSubgroups::Use::messages;
 }
 
 bool Replicas::replay(SubgroupId id, std::span<const Delivery> batch) {

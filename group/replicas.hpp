@@ -40,8 +40,8 @@ class Replicas {
   void on_view(const NewView& news, const views::Member& member, const LoggedSubgroups* logged);
   /// Before the first message of the log: as ObjectCheckpoints::begins, and true where no object is.
   [[nodiscard]] bool begins(SubgroupId id);
-  /// That subgroup carries an object here.
-  [[nodiscard]] bool carries(SubgroupId id) const;
+  /// The use that this program makes of that subgroup's log.
+  [[nodiscard]] LoggedSubgroups::Use use_of(SubgroupId id) const;
   /// Messages of the log. False: that subgroup carries no object here.
   [[nodiscard]] bool replay(SubgroupId id, std::span<const Delivery> batch);
   void on_durable(SubgroupId id, std::uint64_t version);

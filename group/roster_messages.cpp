@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t version = 3;
 // Each of those that go on, as if it were a change of the roster: a member that knows no such kind refuses it.
 constexpr std::string_view revive_kind = "revive";
+constexpr std::string_view trim_kind = "trim";  // likewise
 // A change of the layout's rings is asked for as one of a subgroup: whoever is asked knows which it is.
 constexpr std::array<std::string_view, 8> kinds{"add", "remove", "move", "drain", "undrain", "create", "drop", "change"};
 
@@ -127,6 +128,8 @@ std::string encode(const RosterCall& call) {
   }
   for (const NodeId node : call.revive ? call.revive->members : std::vector<NodeId>())
     changes.push_back({{"kind", revive_kind}, {"node", node.value()}, {"force", call.revive->force}});
+  if (call.trim)
+    changes.push_back({{"kind", trim_kind}, {"subgroup", call.trim->subgroup}, {"below", call.trim->below}});
   const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(call.patience).count();
   return Json{{"version", version}, {"changes", std::move(changes)}, {"patience_ms", patience}}.dump();
 }
@@ -146,6 +149,11 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
         call.revive->force = each.at("force").get<bool>();
         continue;
       }
+      if (each.at("kind").get<std::string>() == trim_kind) {
+        if (call.trim) return not_understood("one log is trimmed by each call");
+        call.trim = LogTrim{each.at("subgroup").get<std::string>(), whole_number(each.at("below"))};
+        continue;
+      }
       const auto kind = std::ranges::find(kinds, each.at("kind").get<std::string>());
       if (kind == kinds.end()) return not_understood("no such change of a roster");
       SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
@@ -157,6 +165,8 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
     SPINDRIFT_TRY(check_count(call.changes));
     if (call.revive && (!call.changes.empty() || call.revive->members.size() > member_count_max))
       return not_understood("a view is revived by a call of its own");
+    if (call.trim && (!call.changes.empty() || call.revive))
+      return not_understood("a log is trimmed by a call of its own");
     return call;
   });
 }

@@ -1,6 +1,7 @@
 // The words between a member and a process of its host that wants the roster changed: JSON, one packet each way.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,10 +17,18 @@ namespace spindrift::group {
 inline constexpr std::size_t roster_packet_bytes_max = 160U << 10U;
 inline constexpr Duration roster_patience_max = std::chrono::minutes(10);
 
+/// The word of those who run a node; see Subgroup::trim_log.
+struct LogTrim {
+  std::string subgroup;     ///< its name
+  std::uint64_t below = 0;  ///< a version
+  bool operator==(const LogTrim&) const noexcept = default;
+};
+
 struct RosterCall {
   std::vector<RosterChange> changes;  ///< at most `roster_changes_max`; none: it asks for the roster as it is
   Duration patience{};                ///< whole milliseconds, up to `roster_patience_max`
   std::optional<Revive> revive{};     ///< in place of changes
+  std::optional<LogTrim> trim{};      ///< likewise: of the log of the member that is called, alone
 };
 
 [[nodiscard]] std::string encode(const RosterCall& call);

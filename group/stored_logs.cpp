@@ -230,9 +230,23 @@ void StoredLogs::trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uin
   if (log == logs_.end()) return;
   if (log->second.index.trim(bounds, limit, wall_clock_ns()))
     log->second.checkpoints.begin_log_at(log->second.index.first().version);
+  trim_journal();
+}
+
+bool StoredLogs::trim_below(SubgroupId subgroup, std::uint64_t limit) {
+  const auto log = logs_.find(subgroup);
+  if (log == logs_.end()) return true;
+  if (log->second.index.trim_below(limit))
+    log->second.checkpoints.begin_log_at(log->second.index.first().version);
+  const bool all = trim_journal();
+  if (!all) journal_.flush();  // nothing else may come
+  return all;
+}
+
+bool StoredLogs::trim_journal() {
   store::JournalPosition needed = journal_.end();
   for (auto& entry : logs_) needed = std::min(needed, needed_from(entry.second));
-  journal_.trim(needed);
+  return journal_.trim(needed);
 }
 
 store::JournalPosition StoredLogs::needed_from(Log& log) const {

@@ -48,6 +48,9 @@ class StoredLogs final : public views::SubgroupLogs {
   /// Lower versions than `limit` of that log may go, where the bounds keep none of them: the application was given these,
   /// and all members of the subgroup have them, or later ones alone.
   void trim(SubgroupId subgroup, const HistoryBounds& bounds, std::uint64_t limit);
+  /// The same without bounds: lower versions than `limit` go as far as whole places of the index do. False: segments that
+  /// nobody needs are still there, for somebody reads them, or they have the last record of views; to be called again.
+  [[nodiscard]] bool trim_below(SubgroupId subgroup, std::uint64_t limit);
 
   /// The newest checkpoint of this log that the journal has as a whole, be it on the disk or not; null: there is none.
   [[nodiscard]] const store::Checkpoint* checkpoint(SubgroupId subgroup) const;
@@ -100,6 +103,8 @@ class StoredLogs final : public views::SubgroupLogs {
   void append(Log& log, const store::EntryHead& head, std::span<const std::byte> payload);
   void mark(Log& log);
   void begin_anew(SubgroupId subgroup, const views::LogPoint& begin, bool with_checkpoint);
+  /// Lets go what no log needs. False: as of trim_below.
+  bool trim_journal();
   void append_piece(Log& log, std::span<const std::byte> state);
   /// The journal is needed from there on, for that log.
   [[nodiscard]] store::JournalPosition needed_from(Log& log) const;

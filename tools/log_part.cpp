@@ -96,16 +96,22 @@ Result<LogBound> parse_bound(const std::string& text) {
                                                     text, is_date ? ": " + moment.error().message() : ""));
 }
 
+CLI::Option* add_log_bound_option(CLI::App& command, const std::string& name, std::string& value,
+                                  const std::string& description) {
+  return command.add_option(name, value, description)
+      ->type_name("VERSION|TIME")
+      ->check(CLI::Validator(wrong_bound, "", ""));
+}
+
 void add_log_part_options(CLI::App& command, LogPart& part, const std::string& does) {
-  const auto bound = [&](const char* name, std::string& value, const char* description) {
-    command.add_option(name, value, description)->type_name("VERSION|TIME")->check(CLI::Validator(wrong_bound, "", ""));
-  };
   command.add_option("subgroup,--subgroup", part.subgroup, "The subgroup whose messages to " + does)
       ->type_name("NAME")
       ->required();
-  bound("--from", part.from, "Begin with the message of that version, or with those of that time; by default the first that "
-                             "is there");
-  bound("--to", part.to, "End before the message of that version, or before those of that time; by default behind the last");
+  add_log_bound_option(
+      command, "--from", part.from,
+      "Begin with the message of that version, or with those of that time; by default the first that is there");
+  add_log_bound_option(command, "--to", part.to,
+                       "End before the message of that version, or before those of that time; by default behind the last");
 }
 
 LogMessages::LogMessages(LogTarget target, const LogPart& part)

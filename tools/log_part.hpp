@@ -31,6 +31,9 @@ struct LogPart {
   std::string from;  ///< a bound; empty: from the first message on
   std::string to;    ///< likewise, and not in it; empty: up to the last one
 };
+/// An option that takes a bound, and refuses what is none.
+CLI::Option* add_log_bound_option(CLI::App& command, const std::string& name, std::string& value,
+                                  const std::string& description);
 /// NAME or --subgroup, --from and --to. `does` says what is done to the messages.
 void add_log_part_options(CLI::App& command, LogPart& part, const std::string& does);
 
@@ -44,6 +47,8 @@ class LogMessages {
   void find();
   /// Behind `find`: those that can be read, in order, until the visitor wants no more. Once.
   void visit(const store::EntryVisitor& visitor);
+  /// Behind `find`: those that versions leave of this part; behind `visit` those that times leave, too.
+  [[nodiscard]] const VersionRange& versions() const noexcept { return versions_; }
   /// Behind `visit`. Throws bad_input if messages of this part, or entries of nobody knows which log, are lost.
   void require_whole() const;
 
@@ -59,7 +64,7 @@ class LogMessages {
   JournalReading reading_;
   JournaledLog log_;
   const store::JournalFindings* findings_ = nullptr;  // behind `find`
-  VersionRange versions_;  // asked for; behind `visit` those alone that times leave
+  VersionRange versions_;
 };
 
 }  // namespace spindrift::tools

@@ -56,6 +56,19 @@ TEST_CASE("a log keeps what is within its bounds, and what is behind the limit")
   CHECK(index.first().version == 4 * spacing);
 }
 
+TEST_CASE("a log whose first versions are given up begins at the last place that is not behind these") {
+  LogIndex index = index_of(10 * spacing);
+  CHECK_FALSE(index.trim_below(spacing - 1));
+  REQUIRE(index.trim_below(spacing));
+  CHECK(index.first().version == spacing);
+  REQUIRE(index.trim_below(4 * spacing - 1));
+  CHECK(index.first().version == 3 * spacing);
+  CHECK(index.first().position == store::JournalPosition(30 * spacing));
+  CHECK_FALSE(index.trim_below(2 * spacing));
+  REQUIRE(index.trim_below(no_limit));
+  CHECK(index.first().version == 9 * spacing);
+}
+
 TEST_CASE("a log of any length has few places, the first one where it was") {
   LogIndex index(7, store::JournalPosition(70));
   const std::uint64_t count = 3000 * spacing;

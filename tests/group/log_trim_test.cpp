@@ -112,6 +112,35 @@ TEST_CASE("a log without bounds keeps the segments that it lies in, whatever oth
   CHECK(node.logs().first(whole) == 0);
 }
 
+TEST_CASE("what is given up of a log without bounds goes, and what other logs need stays") {
+  const JournalHost host;
+  LoggingNode node(host, 1);
+  store_view(node.journal(), 8);
+  node.append(whole, count);
+  node.append(bounded, 10);
+  node.append(whole, count);
+  const auto trim_all = [&](SubgroupId subgroup, std::uint64_t below) {
+    node.await_durable(subgroup);
+    // A record of views that is in the way is written again, and has to be durable: nothing else comes meanwhile.
+    const auto begun = std::chrono::steady_clock::now();
+    while (!node.logs().trim_below(subgroup, below))
+      REQUIRE(std::chrono::steady_clock::now() - begun < std::chrono::minutes(1));
+  };
+  trim_all(whole, count / 4);
+  {
+    const std::shared_ptr<const void> reads = node.journal().log(whole).hold;
+    CHECK_FALSE(node.logs().trim_below(whole, count / 2));
+  }
+  trim_all(whole, count / 2);
+  const std::uint64_t first = node.logs().first(whole);
+  CHECK(first <= count / 2);
+  CHECK(first > count / 4);
+  CHECK(versions(node, whole, first).size() == 2 * count - first);
+  trim_all(whole, 2 * count);
+  CHECK(versions(node, bounded, 0).size() == 10);
+  CHECK(node.logs().trim_below(SubgroupId(7), 1));
+}
+
 TEST_CASE("nothing is trimmed before the node has a record of views, or while somebody reads") {
   const JournalHost host;
   LoggingNode node(host, 1);

@@ -80,6 +80,21 @@ TEST_CASE("the word that a view is revived travels as a call of its own") {
   CHECK_FALSE(group::decode_roster_call(text));
 }
 
+TEST_CASE("the word that a log is trimmed travels as a call of its own") {
+  group::RosterCall call;
+  call.trim = group::LogTrim{"orders", 5000};
+  const auto read = group::decode_roster_call(group::encode(call));
+  REQUIRE(read.ok());
+  CHECK(read->trim == call.trim);
+  CHECK(read->changes.empty());
+  std::string text = group::encode(call);
+  text.replace(text.find("5000"), 4, "-500");
+  CHECK_FALSE(group::decode_roster_call(text));
+  SECTION("not with a change") { call.changes = {add_seven}; }
+  SECTION("not with a revival") { call.revive = group::Revive{{NodeId(0)}, false}; }
+  CHECK_FALSE(group::decode_roster_call(group::encode(call)));
+}
+
 TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is none is told why") {
   const group::RosterCall call{{add_seven, remove_one, {Kind::move, NodeId(1), "d:1"}, {Kind::drain, NodeId(1), ""},
                                 {Kind::undrain, NodeId(0), ""}},

@@ -32,7 +32,7 @@ KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status':
          'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'group subgroups': 'group_subgroups',
          'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups',
          'group revive': 'group_revive', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log replay': 'tail',
-         'log verify': 'log_verify', 'doctor': 'doctor',
+         'log verify': 'log_verify', 'log trim': 'log_trim', 'doctor': 'doctor',
          'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
@@ -401,6 +401,17 @@ class Kinds(unittest.TestCase):
             listed = check(json.loads(run('log', 'ls', *about, code=1).stdout))
             self.assertEqual(listed['logs'][0]['lost'], [{'first': 1, 'end': 2}])
             self.assertEqual(error_of('log', 'ls', *about, code=1)['kind'], 'bad input')
+
+    def test_log_trim(self):
+        with Group() as group:
+            about = ('log', 'trim', 'orders', *self.journal(group))
+            self.assertIn('does not run', error_of(*about, '--before', '2', '--yes', code=4)['message'])
+            group.start('node', 0).wait_for(event='in view')
+            self.assertIn('--yes', error_of(*about, '--before', '2', code=2, stdin=subprocess.DEVNULL)['fix'])
+            self.assertIn('--before 3', error_of(*about, '--before', '4', '--yes', code=2)['fix'])
+            done = output_of(*about, '--before', '2', '--yes')
+            self.assertEqual((done['first'], done['below'], done['trimmed']), (0, 2, True))
+            self.assertEqual(output_of(*about, '--before', '2099-01-01T00:00:00Z', '--yes')['below'], 3)
 
     def test_log_dump(self):
         with Group() as group:
