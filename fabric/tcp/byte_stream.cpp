@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include <spindrift/fabric/tcp/socket.hpp>
+
 namespace spindrift::fabric::tcp {
 namespace {
-
-[[nodiscard]] bool means_later(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 class PlainStream final : public UnprovenStream {
  public:

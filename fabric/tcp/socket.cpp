@@ -23,8 +23,6 @@ constexpr int near_bytes_max = 256 << 10;
 /// How long the way there and back to such a host takes at most: the bytes above are 4 Gb/s then, and more where it is less.
 constexpr auto near_max = std::chrono::microseconds(500);
 
-[[nodiscard]] bool means_later(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
 void set(const FileDescriptor& socket, int level, int name, int value) noexcept {
   static_cast<void>(::setsockopt(socket.get(), level, name, &value, sizeof value));
 }
@@ -98,6 +96,8 @@ Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::So
   const bool nobody = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED || errno == EPROTO;
   return nobody ? Result<FileDescriptor>(FileDescriptor()) : system_error("accept", errno);
 }
+
+bool means_later(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 int connect_error(const FileDescriptor& socket) noexcept {
   int error = 0;

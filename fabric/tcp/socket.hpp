@@ -23,6 +23,8 @@ struct SocketPatience {
 /// A caller of a listening socket; empty if nobody waits. Errors: resource.
 [[nodiscard]] Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::SocketAddress& from,
                                                  const SocketPatience& patience);
+/// Whether a call that failed so may succeed when it is made again.
+[[nodiscard]] bool means_later(int error) noexcept;
 /// The number of the error with which such a connection failed, and which it has no more then; 0: it did not.
 [[nodiscard]] int connect_error(const FileDescriptor& socket) noexcept;
 /// The outcome of a connection that was begun and is writable now. Errors: member_lost.

@@ -15,6 +15,7 @@
 #include <openssl/err.h>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tls/context.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
 
@@ -92,8 +93,6 @@ const BIO_METHOD* wire_method() {
 void count_message(int sent, int, int type, const void*, std::size_t, SSL*, void* count) {
   if (sent == 0 && type == SSL3_RT_HANDSHAKE) ++*static_cast<std::uint64_t*>(count);
 }
-
-[[nodiscard]] bool means_later(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 class TlsStream final : public ByteStream {
  public:

@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t queue_pairs_first = 8;
 constexpr int backlog = 128;
-constexpr int way_found_in_ms = 2000;
 constexpr std::uint8_t tries = 6;              // again; the most there are is 7, which rxe takes for ever
 constexpr std::uint8_t waits_for_buffers = 7;  // for ever; but a peer has always one
 constexpr std::uint8_t answer_time =

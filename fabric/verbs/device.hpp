@@ -20,6 +20,8 @@ namespace spindrift::fabric::verbs {
 
 using connected::SocketAddress;
 
+constexpr int way_found_in_ms = 2000;  ///< to a peer, and its route
+
 /// The limits that are asked of each queue pair, cut to what the device can.
 struct QueuePairLimits {
   std::uint32_t send_depth = 256;

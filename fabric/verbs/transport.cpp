@@ -14,8 +14,6 @@
 namespace spindrift::fabric::verbs {
 namespace {
 
-constexpr int way_found_in_ms = 2000;
-
 std::string text_of(rdma_cm_event_type kind, int status) {
   std::string text = loaded_library().event_str(kind);
   if (status < 0) text += ": " + system_error("rdma_cm", -status).message();
