@@ -1,5 +1,6 @@
 // Every provider promises this about regions and connections that end: memory returns, spans live as long as they are
 // mapped, and a peer that was disconnected can come again.
+#include "../sanitized.hpp"
 #include "harness.hpp"
 
 #include <cstring>
@@ -9,6 +10,7 @@
 using namespace spindrift;
 using namespace spindrift::fabric;
 using namespace spindrift::fabric::test;
+using spindrift::test::rounds_of;
 
 namespace {
 
@@ -191,7 +193,7 @@ TEST_CASE("a lost peer's regions leave nothing behind, mapped, only exposed or n
   CAPTURE(provider.name, first_disconnects);
   Pair pair(provider);
   const Held before = held();
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < rounds_of(50); ++round) {
     const Region mapped = value_or_throw(pair.a.fabric->allocate(8192, "mapped"));
     const Region exposed = value_or_throw(pair.a.fabric->allocate(8192, "exposed"));
     const Region unseen = value_or_throw(pair.a.fabric->allocate(8192, "unseen"));

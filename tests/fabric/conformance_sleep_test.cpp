@@ -1,4 +1,5 @@
 // The promises of every provider about sleeping: news ends a sleep, and none is lost between looking and sleeping.
+#include "../sanitized.hpp"
 #include "child.hpp"
 #include "harness.hpp"
 
@@ -13,6 +14,7 @@
 using namespace spindrift;
 using namespace spindrift::fabric;
 using namespace spindrift::fabric::test;
+using spindrift::test::rounds_of;
 
 namespace {
 
@@ -125,14 +127,14 @@ TEST_CASE("news wakes all sleeping peers, though one is awake, and also who has 
   REQUIRE(woken);
 }
 
-TEST_CASE("no wake-up is lost in a hundred thousand rounds of ping-pong between sleepers") {
+TEST_CASE("no wake-up is lost in tens of thousands of rounds of ping-pong between sleepers") {
   const auto provider = GENERATE(from_range(providers()));
   Pair pair(provider);
   if (!pair.mappable) return;
-  REQUIRE(play_ping_pong(pair, 100000));
+  REQUIRE(play_ping_pong(pair, rounds_of(100000)));
 }
 
-TEST_CASE("no wake-up is lost in a hundred thousand rounds of ping-pong between processes", "[slow]") {
+TEST_CASE("no wake-up is lost in tens of thousands of rounds of ping-pong between processes", "[slow]") {
   const TemporaryDirectory directory;
   Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
   const Child child(directory.path(), "2", "echo");
@@ -140,7 +142,7 @@ TEST_CASE("no wake-up is lost in a hundred thousand rounds of ping-pong between 
   const std::byte* const answer = value_or_throw(a.fabric->map(peer, await(a, Event::Kind::exposed).region)).data();
   const Region own = value_or_throw(a.fabric->allocate(4096, "own"));
   value_or_throw(a.fabric->expose(peer, own.key, Access::read));
-  for (std::uint64_t i = 1; i <= 100000; ++i) {
+  for (std::uint64_t i = 1; i <= rounds_of(100000U); ++i) {
     store_release(own.memory.data(), i);
     a.fabric->notify();
     REQUIRE(sleep_until_word(a, answer, i));
@@ -158,7 +160,7 @@ TEST_CASE("wakes for nothing never cost the wake-up by a peer") {
       pair.b.fabric->wake();
     }
   });
-  const bool complete = play_ping_pong(pair, 20000);
+  const bool complete = play_ping_pong(pair, rounds_of(20000));
   done.store(true);
   nuisance.join();
   REQUIRE(complete);
@@ -201,7 +203,7 @@ TEST_CASE("wake from any thread ends a sleep, also one that is only about to beg
   const auto provider = GENERATE(from_range(providers()));
   const TemporaryDirectory directory;
   Endpoint a(1, provider.make(NodeId(1), directory.path()));
-  constexpr std::uint64_t rounds = 20000;
+  constexpr std::uint64_t rounds = rounds_of(20000);
   std::atomic<std::uint64_t> asked = 0;
   std::atomic<std::uint64_t> answered = 0;
   std::thread application([&] {

@@ -1,4 +1,5 @@
 // The promises of every provider about links and messages.
+#include "../sanitized.hpp"
 #include "harness.hpp"
 
 #include <string_view>
@@ -7,6 +8,7 @@
 using namespace spindrift;
 using namespace spindrift::fabric;
 using namespace spindrift::fabric::test;
+using spindrift::test::rounds_of;
 
 namespace {
 
@@ -44,7 +46,7 @@ TEST_CASE("two processes that call each other at the same moment link once", "[s
   const auto provider = GENERATE(from_range(providers()));
   CAPTURE(provider.name);
   // Virtual queue pairs, of which each round starts two pools, call as often as others where they are tried by themselves.
-  const int rounds = std::string_view(provider.name).find("+vq") == std::string_view::npos ? 50 : 10;
+  const int rounds = rounds_of(std::string_view(provider.name).find("+vq") == std::string_view::npos ? 50 : 10);
   for (int round = 0; round < rounds; ++round) {
     const TemporaryDirectory directory;
     Endpoint a(1, provider.make(NodeId(1), directory.path()));

@@ -12,11 +12,13 @@
 
 #include <spindrift/fabric/rendezvous.hpp>
 
+#include "../sanitized.hpp"
 #include "harness.hpp"
 
 using namespace spindrift;
 using namespace spindrift::fabric;
 using namespace spindrift::fabric::test;
+using spindrift::test::rounds_of;
 
 namespace {
 
@@ -124,7 +126,7 @@ TEST_CASE("what lies where a lock belongs and is no regular file is told of by i
 
 TEST_CASE("of two processes that race for one node exactly one gets it") {
   const TemporaryDirectory directory;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < rounds_of(200); ++round) {
     const Pipe start;
     const Pipe outcome;
     const Pipe finish;

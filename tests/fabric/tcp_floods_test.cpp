@@ -2,6 +2,7 @@
 // leave with a good key. They cost a member little, keep nobody out, and the log stays one that people read.
 #include "tcp_members.hpp"
 
+#include "../sanitized.hpp"
 #include "../skip.hpp"
 
 #include <sys/resource.h>
@@ -22,16 +23,7 @@ constexpr std::size_t pending_max = 64;  ///< callers that prove themselves
 constexpr std::size_t own_descriptors = 200;
 constexpr std::size_t own_connections = 8;
 // A sanitizer keeps what was freed for a while. A session of TLS for each silent caller would be two gigabytes.
-#if defined(__has_feature)
-#define SPINDRIFT_HAS_FEATURE(feature) __has_feature(feature)
-#else
-#define SPINDRIFT_HAS_FEATURE(feature) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || SPINDRIFT_HAS_FEATURE(address_sanitizer)
-constexpr std::size_t memory_max = std::size_t{700} << 20U;
-#else
-constexpr std::size_t memory_max = std::size_t{32} << 20U;
-#endif
+constexpr std::size_t memory_max = std::size_t{spindrift::test::sanitized ? 700 : 32} << 20U;
 constexpr double calls_at_once = 50;  ///< of one node
 constexpr double calls_per_second = 10;
 
