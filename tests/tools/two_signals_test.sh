@@ -5,7 +5,8 @@ set -u
 spindrift=$1
 . "$(dirname "$0")/scratch.sh"
 
-count_members() { "$spindrift" group members --config group.cfg --json 2>&1 | tr -d ' \n' | grep -o '"node":[0-9]*' | wc -l; }
+# Those that are in a view themselves, not only as the others have it.
+count_members() { "$spindrift" group status --config group.cfg --json 2>&1 | tr -d ' \n' | grep -o '"condition":"active"' | wc -l; }
 
 write_group_of_three
 sed -i "s/suspect_after_ms = 500/suspect_after_ms = 20000/" group.cfg
