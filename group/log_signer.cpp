@@ -114,7 +114,7 @@ Result<void> LogSigner::resume(const FoundJournal& found) {
 // ---- threads
 
 Result<void> LogSigner::start(store::JournalPosition end, std::function<void()> on_ready) {
-  next_ = end;
+  start_ = next_ = end;
   on_ready_ = std::move(on_ready);
   try {
     thread_ = std::thread([this] { run(); });
@@ -212,10 +212,12 @@ LogSigner::Durable LogSigner::await_batch() {
 
 // ---- digests and signatures
 
+// What was signed before the first segment of this process has begun is signed in that.
 void LogSigner::digest(const Durable& durable) {
   if (durable.place == store::Journal::BatchPlace::begins_segment) {
     for (auto& [subgroup, log] : logs_) {
-      if (log.chain.version != log.chain.first) log.beginnings.push_back(log.chain);
+      const bool is_signed = next_ == start_ && log.made > 0;
+      if (log.chain.version != log.chain.first && !is_signed) log.beginnings.push_back(log.chain);
     }
   }
   durable.batch.visit([this](const store::EntryHead& head, store::LogVersion version, std::span<const std::byte> payload) {
@@ -247,6 +249,7 @@ void LogSigner::sign_all() {
     Log& log = entry.second;
     const auto sign = [&](const LogChain& chain) {
       made.push_back({subgroup, log.base, signature_of(log, subgroup, chain)});
+      ++log.made;
       log.signed_to = std::max(log.signed_to, chain.version);
     };
     std::ranges::for_each(std::exchange(log.beginnings, {}), sign);

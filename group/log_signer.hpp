@@ -79,6 +79,7 @@ class LogSigner {
     LogChain chain;
     store::LogVersion signed_to{};      // the last signature goes up to there
     std::vector<LogChain> beginnings{};  // of segments, which are to be signed, too
+    std::uint64_t made = 0;              // signatures, by this process
 
     [[nodiscard]] bool has_news() const noexcept { return chain.version != signed_to || !beginnings.empty(); }
   };
@@ -111,8 +112,9 @@ class LogSigner {
   fabric::tls::SigningKey key_;
   Options options_;
   std::function<void()> on_ready_;
-  LogChainer chainer_;                       // the thread's, as are the next four
+  LogChainer chainer_;                       // the thread's, as are the next five
   std::map<SubgroupId, Log> logs_;
+  store::JournalPosition start_;             // of the first entry of this process
   store::JournalPosition next_;              // of the next entry that is digested
   std::chrono::steady_clock::time_point due_{};      // signs at the earliest
   std::chrono::steady_clock::time_point key_seen_{};

@@ -158,14 +158,16 @@ TEST_CASE_METHOD(SigningHost, "a log that was there before it was signed is sign
     value_or_throw(unsigned_journal->close());
   }
   CHECK(proof().problems.front().kind == ProofProblem::Kind::unsigned_);
-  // It is signed at once, or when it is closed; and once more if its segment begins in between, however slow the disk is.
   const auto journal = value_or_throw(
       open_signing(host.place, 1, keys.key(1), {{orders, "orders"}}, small_journal, std::chrono::hours(1)));
+  // It is signed at once, be it before the segment begins, or when it is closed; no other is due, however slow the disk is.
+  if (GENERATE(false, true)) {
+    for (const store::JournalPosition begun = journal->end(); journal->end() == begun;) journal->flush();
+    value_or_throw(journal->await_durable(journal->end(), {}));
+  }
   value_or_throw(journal->close());
   CHECK(proof().proved == std::vector<ProvedRange>{{0, 7}});
-  const std::size_t signatures = entries_in(host.place, 1, EntryKind::signature);
-  CHECK(signatures >= 1);
-  CHECK(signatures <= 2);
+  CHECK(entries_in(host.place, 1, EntryKind::signature) == 1);
 }
 
 TEST_CASE_METHOD(SigningHost, "each log gets one signature in its time at most, be there commits without end") {
