@@ -19,6 +19,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
+#include <spindrift/group/call_list.hpp>
 #include <spindrift/group/durable_frontiers.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/handler_threads.hpp>
@@ -29,7 +30,6 @@
 #include <spindrift/group/shared_state.hpp>
 #include <spindrift/group/space_queue.hpp>
 #include <spindrift/group/state_work.hpp>
-#include <spindrift/group/trim_calls.hpp>
 #include <spindrift/group/unloadable_state.hpp>
 #include <spindrift/views/send_gate.hpp>
 #include <spindrift/views/view_memory.hpp>
@@ -47,7 +47,7 @@ struct Environment {
   std::unique_ptr<LoggedSubgroups> logged;    ///< with the journal
   DurableFrontiers durable;                   ///< the same
   std::unique_ptr<Histories> histories;       ///< with the member, where a subgroup keeps one
-  TrimCalls trims;                            ///< of logs
+  CallList<TrimCall> trims;                   ///< of logs
   SharedState state;
   const std::shared_ptr<const HandlerThreads> handler_threads = std::make_shared<HandlerThreads>();
   std::shared_ptr<AuditTrail> audit;
@@ -70,14 +70,15 @@ struct Environment {
     SPINDRIFT_TRY_ASSIGN(const bool of_log, logged->step(accepts, begins, deliver, busy));
     return of_history || of_log;
   }
-  /// Trims logs as far as they are given up. `use(id)`: what the application makes of one.
+  /// Trims logs at the word of those who run this member. `use(id)`: the use that the application makes of one.
   template <class Use>
   void trim_logs(const Use& use) {
     if (!logged) return;
-    const auto give_up = [&](SubgroupId id, std::uint64_t below) {
-      return logged->give_up(id, below, durable.version(id), use(id));
+    const auto trim = [&](TrimCall& call) {
+      const SubgroupId id = call.subgroup;
+      call.outcome = logged->trim(id, call.below, durable.version(id), use(id));
     };
-    if (trims.any()) trims.take(give_up);
+    if (trims.any()) trims.take(trim);
     logged->trim_further();
   }
   [[nodiscard]] bool keeps_history(SubgroupId id) const { return histories && histories->covers(id); }

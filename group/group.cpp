@@ -86,7 +86,9 @@ std::uint64_t Subgroup::trim_log(std::uint64_t below, std::optional<Duration> li
                         .fix("call it on a thread of the program's own"));
   }
   environment.state.check_open();
-  return value_or_throw(environment.trims.trim(channel_.id(), below, limit, [this] { channel_.wake(); }));
+  const Error late = Error(ErrorKind::timed_out, "this member is at work, and has not come to trim its log in time")
+                         .fix("see what it does: spindrift group why");
+  return value_or_throw(environment.trims.make({channel_.id(), below}, limit, [this] { channel_.wake(); }, late));
 }
 
 // Most messages ask the gate and nobody else; a sender that has to wait, or is refused, asks again where that is dealt with.

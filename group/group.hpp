@@ -115,7 +115,7 @@ class Subgroup {
   /// should return soon. A message can be durable before the delivery handler is given it. To be set once. Throws
   /// bad_argument (it is set, or the subgroup is not logged).
   void on_durable(std::function<void(std::uint64_t version)> handler);
-  /// Gives up messages of lower versions in this member's log, for room on its disk: ones that are durable so and that the
+  /// Trims messages of lower versions off this member's log, for room on its disk: ones that are durable so and that the
   /// handler was given here, and where a replicated object is made of the log ones before its last checkpoint. Others keep
   /// theirs; but a member that comes without a log gets none that its source has not. Segments of the journal go as
   /// soon as no log needs them, so some messages before `below` stay. Returns the version of the first one that is kept.

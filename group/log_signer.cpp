@@ -212,7 +212,7 @@ LogSigner::Durable LogSigner::await_batch() {
 
 // ---- digests and signatures
 
-// What was signed before the first segment of this process has begun is signed in that.
+// A signature that was made before the first segment of this process began lies in that.
 void LogSigner::digest(const Durable& durable) {
   if (durable.place == store::Journal::BatchPlace::begins_segment) {
     for (auto& [subgroup, log] : logs_) {

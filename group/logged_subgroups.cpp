@@ -43,7 +43,7 @@ std::uint64_t LoggedSubgroups::trim_limit(SubgroupId id, std::uint64_t version, 
   return std::min(limit, state == nullptr ? 0 : state->version.value());
 }
 
-Result<std::uint64_t> LoggedSubgroups::give_up(SubgroupId id, std::uint64_t below, std::uint64_t durable, Use use) {
+Result<std::uint64_t> LoggedSubgroups::trim(SubgroupId id, std::uint64_t below, std::uint64_t durable, Use use) {
   const bool logged = id.value() < layout_.size() && layout_[id.value()].storage == SubgroupStorage::logged;
   if (!logged) {
     return Error(ErrorKind::bad_argument, "the subgroup is not logged: no message of it is kept")
@@ -65,12 +65,12 @@ Result<std::uint64_t> LoggedSubgroups::give_up(SubgroupId id, std::uint64_t belo
     return Error(ErrorKind::refused, "messages of " + name + " from version " + std::to_string(limit) + " on " + why)
         .fix("trim below " + std::to_string(limit) + ", or later");
   }
-  if (!logs_.trim_below(id, below)) given_up_[id] = below;
+  if (!logs_.trim_below(id, below)) trims_[id] = below;
   return logs_.first(id);
 }
 
 void LoggedSubgroups::trim_further() {
-  std::erase_if(given_up_, [this](const auto& each) { return logs_.trim_below(each.first, each.second); });
+  std::erase_if(trims_, [this](const auto& each) { return logs_.trim_below(each.first, each.second); });
 }
 
 std::optional<std::uint64_t> LoggedSubgroups::next_checkpoint(SubgroupId id, std::uint64_t durable) {

@@ -25,6 +25,13 @@
 
 namespace spindrift::group {
 
+/// A call of an application thread; its outcome is the version of the first message that is kept. See Subgroup::trim_log.
+struct TrimCall {
+  SubgroupId subgroup;
+  std::uint64_t below = 0;  ///< versions below it go
+  std::optional<Result<std::uint64_t>> outcome{};
+};
+
 class LoggedSubgroups {
  public:
   /// `journal` outlives it. `layout`: all subgroups of it. `wake` wakes the poller, from any thread.
@@ -47,13 +54,13 @@ class LoggedSubgroups {
   /// Lower versions are durable at all members: those that the subgroup's history keeps no more may be trimmed, and what
   /// needs a checkpoint in their place has that on the disk.
   void on_durable(SubgroupId id, std::uint64_t version, Use use);
-  /// Lower versions than `below` are wanted no more, for the sake of room. Lower ones than `durable` are durable at all
+  /// Trims the messages of lower versions than `below`, for the sake of room. Lower ones than `durable` are durable at all
   /// members. Returns the version of the first message of the log then; segments go as soon as nobody needs them. Errors:
   /// bad_argument (an object is made of the log, and it has no history, which alone has checkpoints made of it; it ends
   /// before that version; or there is none), refused (some of these are not durable at all members, not given to the
   /// application, or in no checkpoint, where one is needed).
-  [[nodiscard]] Result<std::uint64_t> give_up(SubgroupId id, std::uint64_t below, std::uint64_t durable, Use use);
-  /// Goes on with what was given up, while there is something left of it.
+  [[nodiscard]] Result<std::uint64_t> trim(SubgroupId id, std::uint64_t below, std::uint64_t durable, Use use);
+  /// Goes on with that, while segments are left of it.
   void trim_further();
   /// For `Use::object`: the version that the next checkpoint is to have; nothing: there is none to make. Lower versions than
   /// `durable` are durable at all members.
@@ -130,7 +137,7 @@ class LoggedSubgroups {
   StoredLogs logs_;
   std::map<SubgroupId, std::uint64_t> given_;  // versions below it
   std::map<SubgroupId, Replay> replays_;
-  std::map<SubgroupId, std::uint64_t> given_up_;  // versions below it, of which segments may still be there
+  std::map<SubgroupId, std::uint64_t> trims_;  // versions below it, of which segments may still be there
 };
 
 }  // namespace spindrift::group

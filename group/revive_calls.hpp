@@ -2,10 +2,6 @@
 // over when the members that it names are in a view together.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <list>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,6 +10,7 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
+#include <spindrift/group/call_list.hpp>
 
 namespace spindrift::views {
 class Member;
@@ -34,18 +31,16 @@ class ReviveCalls {
   /// Any thread that runs no handlers. Errors: as Group::revive.
   template <class CallPoller>
   [[nodiscard]] Result<View> revive(Revive revive, std::optional<Duration> limit, const CallPoller& call_poller) {
-    const auto call = begin(std::move(revive));
-    call_poller();
-    return await(call, limit);
+    return calls_.make({std::move(revive)}, limit, call_poller, late());
   }
 
   // The poller.
-  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] bool any() const noexcept { return calls_.any(); }
   void take(views::Member& member);
   /// All members of the present view are in it.
   void on_active(const View& view);
   /// This member is in no view any more.
-  void on_end(const Error& why);
+  void on_end(const Error& why) { calls_.on_end(why); }
 
  private:
   struct Call {
@@ -54,15 +49,9 @@ class ReviveCalls {
     std::optional<Result<View>> outcome{};
   };
 
-  [[nodiscard]] std::list<Call>::iterator begin(Revive revive);
-  [[nodiscard]] Result<View> await(std::list<Call>::iterator call, std::optional<Duration> limit);
+  [[nodiscard]] static Error late();
 
-  std::atomic<bool> any_{false};
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Behind the mutex:
-  std::list<Call> calls_;
-  std::optional<Error> end_;
+  CallList<Call> calls_;
 };
 
 }  // namespace spindrift::group

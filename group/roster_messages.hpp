@@ -1,4 +1,5 @@
-// The words between a member and a process of its host that wants the roster changed: JSON, one packet each way.
+// The words between a member and a process of its host that wants the roster changed, a view revived or a log trimmed: JSON,
+// one packet each way.
 #pragma once
 
 #include <cstdint>

@@ -56,7 +56,7 @@ TEST_CASE("a log keeps what is within its bounds, and what is behind the limit")
   CHECK(index.first().version == 4 * spacing);
 }
 
-TEST_CASE("a log whose first versions are given up begins at the last place that is not behind these") {
+TEST_CASE("a log that is trimmed below a version begins at the last place that is not behind it") {
   LogIndex index = index_of(10 * spacing);
   CHECK_FALSE(index.trim_below(spacing - 1));
   REQUIRE(index.trim_below(spacing));

@@ -112,7 +112,7 @@ TEST_CASE("a log without bounds keeps the segments that it lies in, whatever oth
   CHECK(node.logs().first(whole) == 0);
 }
 
-TEST_CASE("what is given up of a log without bounds goes, and what other logs need stays") {
+TEST_CASE("a log without bounds is trimmed by command, and what other logs need stays") {
   const JournalHost host;
   LoggingNode node(host, 1);
   store_view(node.journal(), 8);

@@ -1,4 +1,4 @@
-// Logs that a program trims: what was given up goes at this member alone, and what somebody needs is refused.
+// Logs that a program trims: that is so at its member alone, and refused where somebody needs the messages.
 #include <catch2/catch.hpp>
 
 #include <atomic>
@@ -88,7 +88,7 @@ class TrimFixture : public LoggedFixture {
 };
 
 constexpr std::uint64_t count = 4000;
-constexpr std::uint64_t given_up = 3000;
+constexpr std::uint64_t trimmed = 3000;
 
 }  // namespace
 
@@ -99,9 +99,9 @@ TEST_CASE_METHOD(TrimFixture, "a log that is trimmed begins later at that member
     for (unsigned i = 0; i < 2; ++i) versions[i].listen(*groups[i]);
     send(*groups[0], 0, count);
     CHECK(versions[0].first_of(count - 1) == 0);
-    const std::uint64_t first = groups[0]->subgroup("orders").trim_log(given_up, patience);
-    CHECK(first <= given_up);
-    CHECK(first > given_up / 2);
+    const std::uint64_t first = groups[0]->subgroup("orders").trim_log(trimmed, patience);
+    CHECK(first <= trimmed);
+    CHECK(first > trimmed / 2);
     await_trimmed(0);
     CHECK(has_first_segment(1));
     send(*groups[1], count, count + 10);
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(TrimFixture, "a log that is trimmed begins later at that member
   send(*groups[0], count + 10, count + 20);
   const std::uint64_t first = versions[0].first_of(count + 19);
   CHECK(first > 0);
-  CHECK(first <= given_up);
+  CHECK(first <= trimmed);
   CHECK(versions[1].first_of(count + 19) == 0);
   leave_all(groups);
 }
