@@ -54,7 +54,8 @@ Trimmed find(const LogTrimOptions& options) {
   }
   messages.visit([](const store::Entry&) { return true; });
   messages.require_whole();
-  return {node, messages.versions()};
+  const auto [first, end] = messages.versions();
+  return {node, {first, std::max(first, end)}};
 }
 
 bool confirmed(const LogTrimOptions& options, const Trimmed& trimmed) {
@@ -85,7 +86,7 @@ int print(const LogTrimOptions& options, const Trimmed& trimmed) {
   } else if (first == end) {
     fmt::print("node {} has no such messages of {}: its log begins at version {}\n", trimmed.node, name, first);
   } else {
-    fmt::print("node {} gives up the messages [{}, {}) of {}: segments of its journal go when no log needs any of them\n",
+    fmt::print("node {} trims the messages [{}, {}) of {}: segments of its journal go when no log needs any of them\n",
                trimmed.node, first, end, name);
   }
   return number(trimmed.wanted ? ExitCode::success : ExitCode::interrupted);
@@ -100,15 +101,12 @@ int run_trim(const LogTrimOptions& options) {
   call.patience = std::chrono::milliseconds(options.timeout_ms);
   call.trim = group::LogTrim{options.part.subgroup, end};
   const GuardedDirectory directory = opened(place_of(load_config(options)));
-  const auto told = group::change_roster_through(directory, trimmed.node, call);
+  auto told = group::change_roster_through(directory, trimmed.node, call);
   if (!told && told.error().kind() == ErrorKind::member_lost) {
-    throw Exception(Error(ErrorKind::member_lost, fmt::format("node {} does not run, and it alone knows which messages all "
-                                                              "members have on their disks",
-                                                              trimmed.node))
-                        .at(directory.path())
-                        .fix("start it, and trim then"));
+    throw Exception(std::move(told).error().fix(
+        "start it, and trim then: it alone knows which messages all members have on their disks"));
   }
-  if (!told) throw Exception(told.error());
+  if (!told) throw Exception(std::move(told).error());
   return print(options, trimmed);
 }
 

@@ -411,6 +411,7 @@ class Kinds(unittest.TestCase):
             self.assertIn('--before 3', error_of(*about, '--before', '4', '--yes', code=2)['fix'])
             done = output_of(*about, '--before', '2', '--yes')
             self.assertEqual((done['first'], done['below'], done['trimmed']), (0, 2, True))
+            self.assertEqual(output_of(*about, '--before', '0', '--yes')['below'], 0)
             self.assertEqual(output_of(*about, '--before', '2099-01-01T00:00:00Z', '--yes')['below'], 3)
 
     def test_log_dump(self):

@@ -1,35 +1,10 @@
 #!/usr/bin/env python3
 """send_and_tail_of_log_test.py SPINDRIFT: `send --wait durable`, `tail --from` and `log replay` in a logged subgroup, before and
 after its one other member was killed."""
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
 
-SPINDRIFT = sys.argv[1]
-CONFIG = """[SPINDRIFT]
-group_name = hand
-members = 0,1
-founders = 0,1
-fabric = shm
-runtime_directory = {0}/run
-join_timeout_ms = 40000
-[PERS]
-file_path = {0}/journals
-[LAYOUT]
-json_layout = '[{{"name": "orders", "storage": "logged"}}, {{"name": "news"}}]'
-"""
-
-
-def run(scratch, *words, given=""):
-    config = ["--config", os.path.join(scratch, "c.cfg"), *([] if words[0] == "group" else ["--id", "1"])]
-    return subprocess.run([SPINDRIFT, *words, *config], input=given, capture_output=True, text=True, timeout=60)
-
-
-def start(scratch):
-    return subprocess.Popen([SPINDRIFT, "node", "--config", os.path.join(scratch, "c.cfg"), "--id", "0"],
-                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+from logged_pair import LoggedPair
 
 
 def expect(done, code, out, err=""):
@@ -38,15 +13,14 @@ def expect(done, code, out, err=""):
         sys.exit(f"expected {code}, {out}, {err}: {done}")
 
 
-def tail(scratch, place, count, subgroup="orders"):
-    return run(scratch, "tail", "--subgroup", subgroup, "--from", place, "--count", str(count))
+def tail(pair, place, count, subgroup="orders"):
+    return pair.run(1, "tail", "--subgroup", subgroup, "--from", place, "--count", str(count))
 
 
-def expect_end_is_told(scratch):
+def expect_end_is_told(pair):
     """A place behind the end is waited for, and that is told."""
-    config = ["--config", os.path.join(scratch, "c.cfg"), "--id", "1"]
-    waiting = subprocess.Popen([SPINDRIFT, "tail", "--subgroup", "orders", "--from", "200", *config], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    waiting = subprocess.Popen([pair.spindrift, "tail", "--subgroup", "orders", "--from", "200", "--config", pair.config, "--id", "1"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         told = next((line for line in waiting.stderr if "what is kept of" in line), "nothing")
         waiting.terminate()
@@ -58,55 +32,46 @@ def expect_end_is_told(scratch):
         sys.exit(f"the end of a log is told as {told}, and printed is {output}")
 
 
-def expect_replay(scratch, count):
+def expect_replay(pair, count):
     """A replay is what a member is given of the log, and costs the group no member."""
     for form in ([], ["--json"]):
-        given = run(scratch, "tail", "--subgroup", "orders", "--from", "first", "--count", str(count), *form)
-        again = run(scratch, "log", "replay", "orders", *form)
+        given = pair.run(1, "tail", "--subgroup", "orders", "--from", "first", "--count", str(count), *form)
+        again = pair.run(1, "log", "replay", "orders", *form)
         if again.returncode != 0 or again.stdout != given.stdout or again.stdout.count("\n") != count:
             sys.exit(f"a replay differs from what tail printed: {given} {again}")
 
 
-def use(scratch):
+def use(pair):
     lines = "".join(f"{i}\n" for i in range(100))
-    node = start(scratch)
+    node = pair.start(0)
     try:
-        sent = run(scratch, "send", "--subgroup", "orders", "--wait", "durable", given=lines)
+        sent = pair.run(1, "send", "--subgroup", "orders", "--wait", "durable", given=lines)
         expect(sent, 0, [], "sent 100 messages; every member has delivered them, and has them on its disk")
-        expect(run(scratch, "send", "--subgroup", "news", "--wait", "durable", given="x\n"), 2, [], "is not logged")
-        expect(tail(scratch, "first", 1, "news"), 2, [], "is not logged")
-        expect(tail(scratch, "last:3", 3), 0, ["97", "98", "99"])
+        expect(pair.run(1, "send", "--subgroup", "news", "--wait", "durable", given="x\n"), 2, [], "is not logged")
+        expect(tail(pair, "first", 1, "news"), 2, [], "is not logged")
+        expect(tail(pair, "last:3", 3), 0, ["97", "98", "99"])
     finally:
         node.kill()
         node.wait()
-    node = start(scratch)
+    node = pair.start(0)
     try:
-        expect(tail(scratch, "first", 2), 0, ["0", "1"])
-        expect(tail(scratch, "98", 2), 0, ["98", "99"])
-        expect_end_is_told(scratch)
+        expect(tail(pair, "first", 2), 0, ["0", "1"])
+        expect(tail(pair, "98", 2), 0, ["98", "99"])
+        expect_end_is_told(pair)
         # The sender comes into a group that has a log, and is given that first; the second time it has most of it itself.
         for text in ["100\n", "101\n", "102\n103\n"]:
-            sent = run(scratch, "send", "--subgroup", "orders", "--wait", "durable", given=text)
+            sent = pair.run(1, "send", "--subgroup", "orders", "--wait", "durable", given=text)
             expect(sent, 0, [], "has them on its disk" if len(text) > 4 else "has it on its disk")
-        expect(tail(scratch, "last:1", 1), 0, ["103"])
-        expect(tail(scratch, "nowhere", 1), 2, [], "says no place in a log")
-        expect_replay(scratch, 104)
+        expect(tail(pair, "last:1", 1), 0, ["103"])
+        expect(tail(pair, "nowhere", 1), 2, [], "says no place in a log")
+        expect_replay(pair, 104)
     finally:
         node.kill()
         node.wait()
-    forgot = run(scratch, "group", "forget", "1", "--yes")
+    forgot = pair.run(None, "group", "forget", "1", "--yes")
     if forgot.returncode != 0 or "its logs of 1 logged subgroup, 104 messages, which go, too" not in forgot.stdout:
         sys.exit(f"a node forgot its log without a word: {forgot}")
 
 
-def main():
-    scratch = tempfile.mkdtemp(prefix="spindrift-log-")
-    try:
-        with open(os.path.join(scratch, "c.cfg"), "w") as file:
-            file.write(CONFIG.format(scratch))
-        use(scratch)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-main()
+with LoggedPair(sys.argv[1]) as group:
+    use(group)
