@@ -197,6 +197,7 @@ void Channel::set_state(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   std::lock_guard lock(setting_);
   refuse_state(life_.origin, name(), "on_state");
   refuse_beside_history(description(), "on_state");
+  if (accepting() && discards_) environment_.state.check_open();
   if (!save || !load || state_.carried() || accepting()) {
     throw Exception(
         Error(ErrorKind::bad_argument, "on_state of subgroup " + name() +

@@ -84,7 +84,8 @@ class Subgroup {
   /// gets batches in delivery order. On the poller thread it should return soon, for it holds up this process's protocol
   /// and, with full windows, all senders; one that may take longer gets a thread of its own. The view cannot change while it
   /// runs, on either: all members wait, for [SPINDRIFT] handler_stuck_after_ms at most, then its own one ends. It may send;
-  /// where a `send` would have to wait it throws would_block instead. An exception that leaves it ends this member.
+  /// where a `send` would have to wait it throws would_block instead. An exception that leaves it ends this member. Throws
+  /// bad_argument, group_closed (this member leaves, as it does without a call when the group's roster is to be without it).
   void on_delivery(DeliveryHandler handler, HandlerThread thread = HandlerThread::shared);
 
   /// Until `resume` the handler gets no more batches, but for one that may be on its way: for an application that cannot
@@ -103,6 +104,7 @@ class Subgroup {
   /// `send` throws would_block. An exception that leaves `load` ends this member; one that leaves `save` does not: the
   /// newcomers that are to get the state from here are removed, and the log here and NewView::failed say why; only where
   /// the rest is no majority, as of two members, this one ends, too. A subgroup without them has no state to transfer.
+  /// Throws as on_delivery does; bad_argument also where newcomers get the history, unsupported in a created subgroup.
   void on_state(StateSaver save, StateLoader load);
 
   /// Logged subgroups: messages whose version is lower are in the logs of all members, on their disks. What is durable stays

@@ -275,6 +275,37 @@ void obey_signals(sigset_t signals, Group& group, Journal& journal, const std::a
   }
 }
 
+/// A roster without this node may have it leave before it has all its handlers.
+bool attends(Worker& worker, Group& group) {
+  try {
+    worker.attend(group);
+    return true;
+  } catch (const Exception& failure) {
+    if (failure.error().kind() != ErrorKind::group_closed) throw;
+    return false;
+  }
+}
+
+/// Sends and obeys until the group is left or lost.
+void work(Worker& worker, Group& group, Journal& journal, const sigset_t& signals) {
+  std::atomic<bool> over = false;
+  std::thread obeying([&] { obey_signals(signals, group, journal, over); });
+  std::vector<std::thread> sending;
+  for (std::uint32_t s = 0; s < worker.subgroup_count(); ++s)
+    sending.emplace_back([&worker, s] { worker.send_until_closed(s); });
+  std::exception_ptr failure;
+  try {
+    group.wait();  // a roster without this node has it leave, too
+  } catch (const Exception&) {
+    failure = std::current_exception();
+  }
+  over.store(true);
+  ::kill(::getpid(), SIGTERM);  // lets the obeying thread go
+  for (std::thread& thread : sending) thread.join();
+  obeying.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
 int run(const Config& config, Journal& journal, std::uint64_t seed) {
   sigset_t signals;
   ::sigemptyset(&signals);
@@ -283,23 +314,11 @@ int run(const Config& config, Journal& journal, std::uint64_t seed) {
   try {
     Worker worker(config, journal, seed);
     Group group(config, worker.options());
-    worker.attend(group);
-    std::atomic<bool> over = false;
-    std::thread obeying([&] { obey_signals(signals, group, journal, over); });
-    std::vector<std::thread> sending;
-    for (std::uint32_t s = 0; s < worker.subgroup_count(); ++s)
-      sending.emplace_back([&worker, s] { worker.send_until_closed(s); });
-    std::exception_ptr failure;
-    try {
-      group.wait();  // a roster without this node has it leave, too
-    } catch (const Exception&) {
-      failure = std::current_exception();
+    if (attends(worker, group)) {
+      work(worker, group, journal, signals);
+    } else {
+      group.wait();
     }
-    over.store(true);
-    ::kill(::getpid(), SIGTERM);  // lets the obeying thread go
-    for (std::thread& thread : sending) thread.join();
-    obeying.join();
-    if (failure) std::rethrow_exception(failure);
     journal.append(Kind::left, {});
     return 0;
   } catch (const Exception& failure) {

@@ -189,8 +189,9 @@ TEST_CASE("handlers that are set while a member leaves without them are refused 
   GroupFixture fixture;
   Group group(fixture.config(0, 1));
   group.leave();
-  const Error error = error_of([&] { group.subgroup("orders").on_delivery([](auto) {}); });
-  CHECK(error.kind() == ErrorKind::group_closed);
+  Subgroup& orders = group.subgroup("orders");
+  CHECK(error_of([&] { orders.on_delivery([](auto) {}); }).kind() == ErrorKind::group_closed);
+  CHECK(error_of([&] { orders.on_state([](auto&) {}, [](auto&) {}); }).kind() == ErrorKind::group_closed);
 }
 
 TEST_CASE("a leave that waits for a member without a handler says so, in the log and in its status") {
