@@ -66,6 +66,7 @@ Decree compose(const Composition& of, const std::vector<Candidate>& candidates) 
       }
     }
     for (std::uint64_t& count : trim) count = count == ~std::uint64_t{0} ? 0 : count;
+    if (loaded.empty() && of.logs_found != nullptr) loaded = (*of.logs_found)[s].without(of.failed).without(of.leaving);
   }
   keep_last_holders(decree, view, candidates);
   return decree;

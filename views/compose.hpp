@@ -26,6 +26,8 @@ struct Composition {
   const sst::Table& table;
   RankSet failed;
   RankSet leaving;  ///< none of `failed`
+  /// By subgroup: members that have its log, which nobody in the view had. Null: there is none.
+  const std::vector<RankSet>* logs_found = nullptr;
 };
 
 /// `candidates`: those with which every member that stays is linked.

@@ -10,6 +10,7 @@
 #include <spindrift/core/digest.hpp>
 #include <spindrift/sst/row_layout.hpp>
 #include <spindrift/views/mandate.hpp>
+#include <spindrift/views/versions.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -27,6 +28,21 @@ bool plausible(const Decree& decree, const Join& join, const View& view) {
   if (rank && decree.stays(*rank)) return false;
   return std::count_if(decree.joins.begin(), decree.joins.end(),
                        [&](const Join& other) { return other.node == join.node; }) == 1;
+}
+
+/// The view as the layout of the next one is shown it: a subgroup without members whose log somebody has has those, or the
+/// layout might leave them out.
+View with_log_holders(View view, const Decree& decree) {
+  if (view.roster.version < logs_return_since) return view;
+  for (std::size_t s = 0; s < view.subgroups.size(); ++s) {
+    SubgroupView& subgroup = view.subgroups[s];
+    if (subgroup.storage != SubgroupStorage::logged || subgroup.dropped || !subgroup.members.empty()) continue;
+    for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+      if (decree.stays(Rank(i)) && decree.loaded[s].contains(Rank(i))) subgroup.members.push_back(view.members[i]);
+    }
+    subgroup.senders = subgroup.members;
+  }
+  return view;
 }
 
 }  // namespace
@@ -111,7 +127,8 @@ View successor(const View& view, const Decree& decree, const LayoutFunction& lay
     next.members.push_back(join.node);
     next.incarnations.push_back(join.incarnation);
   }
-  next.subgroups = subgroups_of(layout, roster, next.members, &view);
+  const View shown = with_log_holders(view, decree);
+  next.subgroups = subgroups_of(layout, roster, next.members, &shown);
   CHECK(next.layout_count() == view.layout_count() && next.subgroups.size() >= view.subgroups.size());
   return next;
 }

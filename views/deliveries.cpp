@@ -42,6 +42,7 @@ void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded
   dropped_.clear();
   while (backlogs_.size() < view.subgroups.size()) backlogs_.emplace_back(bytes_max_);
   own_unloaded_.resize(view.subgroups.size());
+  readers_.resize(view.subgroups.size());
   lag_.begin_view(backlogs_.size());
   const Rank rank = *view.rank_of(self_);
   log_.begin_view(view);
@@ -60,10 +61,22 @@ void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded
     if (own > 0 && (having.empty() || having.contains(rank))) upcalls_.on_dropped(id, std::exchange(own, 0));
     backlog.keep(ObjectBoundary::of(view, id, self_, joined));
     if (view.subgroup(id).member_position(self_) && !having.contains(rank)) backlog.begin_loading();
-    // In the own first view, of those whose log is the longest.
-    const bool first = std::ranges::find(joined, self_) != joined.end();
-    if (first && having.contains(rank) && log_.covers(id)) upcalls_.replay(id, log_.end(id));
+    if (log_.covers(id)) follow_log(view, id, having);
   }
+}
+
+// A member that has the log without having got it, in its first view or where nobody had it before, gives its application
+// all of it. Others may have been given messages before that the log has no more.
+void Deliveries::follow_log(const View& view, SubgroupId id, const RankSet& having) {
+  Reader& reader = readers_[id.value()];
+  const bool has_it = having.contains(*view.rank_of(self_));
+  const bool taken_up = reader.away && !having.empty();
+  reader.away = having.empty() && !view.subgroup(id).log_holders.empty();
+  if (has_it && !reader.has_it) upcalls_.replay(id, log_.end(id));
+  reader.has_it = has_it;
+  reader.given |= has_it;
+  reader.behind = !has_it && (reader.behind || (taken_up && reader.given && log_.end(id) > log_.everywhere(id)));
+  if (reader.behind && view.subgroup(id).member_position(self_)) set_back_ = id;
 }
 
 bool Deliveries::end_loading(SubgroupId id, std::span<const std::byte> kept_at_source) {
@@ -73,6 +86,7 @@ bool Deliveries::end_loading(SubgroupId id, std::span<const std::byte> kept_at_s
   own_unloaded_[id.value()] = 0;
   if (log_.covers(id)) {
     log_.begin(id);
+    readers_[id.value()].given = readers_[id.value()].has_it = true;
     upcalls_.replay(id, log_.end(id));
     backlog.each_delivery([&](Delivery& each) { each = log_.append(id, {&each, 1}).front(); });
   }

@@ -73,6 +73,9 @@ class Deliveries final : public smc::DeliverySink {
   /// Behind a pass over the multicasts of the present view, by subgroup: says how far the logs are, and hears it of the
   /// others. True if something was said.
   bool follow_logs(std::span<const std::unique_ptr<smc::Multicast>> multicasts);
+  /// A log was taken up again by others, from which messages may be gone that this member's application was given: it is in
+  /// that subgroup, and cannot go on there.
+  [[nodiscard]] std::optional<SubgroupId> set_back() const noexcept { return set_back_; }
   /// The logs of the logged subgroups.
   [[nodiscard]] const LogProgress& log() const noexcept { return log_; }
 
@@ -90,6 +93,15 @@ class Deliveries final : public smc::DeliverySink {
   [[nodiscard]] std::size_t drained() const;
 
  private:
+  /// The application's place in a logged subgroup, from view to view.
+  struct Reader {
+    bool given = false;    ///< this process was given its log, be it long ago
+    bool has_it = false;   ///< it has all of it
+    bool away = false;     ///< nobody has it in the present view
+    bool behind = false;   ///< what it was given last may be in nobody's log any more
+  };
+  void follow_log(const View& view, SubgroupId id, const RankSet& having);
+
   enum class State : std::uint8_t {
     through,  ///< nothing waits
     keeping,  ///< something waits, or may
@@ -103,6 +115,8 @@ class Deliveries final : public smc::DeliverySink {
   std::vector<SubgroupId> dropped_;       // with the end of the present view
   LagWatch lag_;
   LogProgress log_;
+  std::vector<Reader> readers_;              // by subgroup
+  std::optional<SubgroupId> set_back_;
   std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in the state that is on its way
 };
 

@@ -66,6 +66,13 @@ Error lagging_error(const Deliveries::Lag& lag, const Epoch& present) {
            "wait with lagging_member = wait; then start this node again");
 }
 
+Error set_back_error(SubgroupId subgroup, const Epoch& present) {
+  return Error(ErrorKind::removed, "this member ends: subgroup " + present.view().subgroup(subgroup).name +
+                                       " goes on from the log of nodes that were away, which may lack messages " +
+                                       "that this program was given and that were not durable everywhere")
+      .fix("start it again: its program is given the messages that the log has");
+}
+
 // The word of this member's leader, or of many members, is the group's; that of few may be theirs alone.
 Error lost_majority(const Epoch& present) {
   std::string gone;

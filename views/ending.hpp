@@ -17,6 +17,8 @@ namespace spindrift::views {
 /// Why the present view goes on without that member.
 [[nodiscard]] Removal removal_of(NodeId node, Rank rank, const Epoch& old);
 [[nodiscard]] Error lagging_error(const Deliveries::Lag& lag, const Epoch& present);
+/// Others have taken up that subgroup's log, which may lack what this member's application was given of it.
+[[nodiscard]] Error set_back_error(SubgroupId subgroup, const Epoch& present);
 /// This member has lost the majority of its view, or was removed by it, as far as it can tell.
 [[nodiscard]] Error lost_majority(const Epoch& present);
 /// The words for the others, which know better than this member what became of those that it misses.

@@ -2,8 +2,10 @@
 #include <spindrift/views/epoch.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/views/log_holders.hpp>
 
@@ -21,7 +23,8 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
       rosters_(view_, table_.self()),
       change_(view_, loaded_, table_, *this, rosters_, terms, newcomers),
       lines_(view_.members.size()),
-      remembrance_(remembrance) {
+      remembrance_(remembrance),
+      claims_(view_, loaded_, remembrance.layout) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
   CHECK(beside_.size() == view_.subgroups.size());
   for (std::uint32_t i = 0; i < beside_.size(); ++i) {
@@ -107,6 +110,18 @@ void Epoch::watch_joins(const std::vector<Candidate>& candidates, Time now) {
     }
     log::warn(log::Room::views, "a node waits to join: members have no connection with it",
               {{"node", view_.members[self().value()]}, {"whom", each.who.node}, {"members", nodes}});
+  }
+}
+
+void Epoch::hear_logs(Rank from, std::uint64_t since, std::vector<KnownLog> logs) {
+  const Join who{view_.members[from.value()], view_.incarnations[from.value()]};
+  claims_.hear(from, {who, since, std::move(logs)});
+  for (const ForkedLog& log : claims_.take_forked()) {
+    log::error(log::Room::views, "logs of one subgroup differ: it waits",
+               {{"node", view_.members[self().value()]},
+                {"subgroup", view_.subgroup(log.subgroup).name},
+                {"messages", log.version},
+                {"nodes", listed(log.nodes)}});
   }
 }
 

@@ -18,6 +18,7 @@
 #include <spindrift/sst/table.hpp>
 #include <spindrift/views/accusation_watch.hpp>
 #include <spindrift/views/join_watch.hpp>
+#include <spindrift/views/log_claims.hpp>
 #include <spindrift/views/own_record.hpp>
 #include <spindrift/views/view_change.hpp>
 
@@ -95,6 +96,11 @@ class Epoch final : private Counts {
   /// At the leader: says once of each candidate that it has waited for long for members to have a connection with it.
   void watch_joins(const std::vector<Candidate>& candidates, Time now);
 
+  /// This member's node is a holder of a log that nobody in this view has, and it is to say what it has; true once.
+  [[nodiscard]] bool asks_for_logs() { return claims_.asks(view_.members[self().value()]); }
+  /// A member, also this one, says so: since when its disk has had its logs, and where they end. For when this one leads.
+  void hear_logs(Rank from, std::uint64_t since, std::vector<KnownLog> logs);
+
   /// The view that follows from this decree, as far as a node remembers it.
   [[nodiscard]] RecordedView next(const Decree& decree) const;
   /// After the decision: delivers up to the trim.
@@ -107,6 +113,7 @@ class Epoch final : private Counts {
   void wedge() override;
   [[nodiscard]] bool can_deliver(const Decree& decree) const override;
   [[nodiscard]] bool remember(const Decree& decree) override;
+  [[nodiscard]] const std::vector<RankSet>* logs_found() const override { return claims_.named(); }
 
   View view_;
   std::vector<RankSet> loaded_;
@@ -120,6 +127,7 @@ class Epoch final : private Counts {
   JoinWatch join_watch_;
   std::vector<Line> lines_;  // by rank
   Remembrance remembrance_;
+  LogClaims claims_;
   bool begun_ = false;
   bool wedged_ = false;
   Time finished_at_{};

@@ -2,10 +2,12 @@
 #include <spindrift/views/log_holders.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/views/versions.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -17,12 +19,43 @@ bool is_in(std::span<const LogHolder> holders, NodeId node) {
 bool is_logged(const SubgroupView& subgroup) { return subgroup.storage == SubgroupStorage::logged && !subgroup.dropped; }
 
 /// Nobody in the view can give the subgroup's state to others.
-void wait_for_holders(SubgroupView& subgroup) {
+void wait_for(const std::vector<LogHolder>& holders, SubgroupView& subgroup) {
   subgroup.members.clear();
   subgroup.senders.clear();
-  const bool one = subgroup.log_holders.size() == 1;
-  subgroup.inadequate = "its log is with node" + std::string(one ? " " : "s ") + listed(nodes_of(subgroup.log_holders)) +
+  const bool one = holders.size() == 1;
+  subgroup.inadequate = "its log is with node" + std::string(one ? " " : "s ") + listed(nodes_of(holders)) +
                         (one ? ", which was not there" : ", none of which was there") + " with it when the view began";
+  subgroup.log_holders = holders;
+}
+
+/// Those, and the members of the view that have the log, be it that they leave: where nothing follows in it all of these
+/// have all of it.
+std::vector<LogHolder> also_holding(std::vector<LogHolder> holders, const View& view, const RankSet& loaded) {
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    if (!loaded.contains(Rank(i))) continue;
+    std::erase_if(holders, [&](const LogHolder& each) { return each.node == view.members[i]; });
+    holders.push_back({view.members[i], view.incarnations[i]});
+  }
+  return holders;
+}
+
+/// Those of the holders that stay in that subgroup, and all who have its state.
+std::vector<LogHolder> going_on(const View& view, const Decree& decree, const View& next, const RankSet& loaded,
+                                std::uint32_t place) {
+  const SubgroupView& subgroup = next.subgroups[place];
+  const std::vector<LogHolder>& before = view.subgroups[place].log_holders;
+  std::vector<LogHolder> stay;
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    const LogHolder holder{view.members[i], view.incarnations[i]};
+    const bool goes_on = subgroup.members.empty() || subgroup.member_position(holder.node);
+    const bool has_it = std::ranges::find(before, holder) != before.end();
+    if (decree.stays(Rank(i)) && goes_on && has_it) stay.push_back(holder);
+  }
+  for (std::uint32_t i = 0; i < next.members.size(); ++i) {
+    const LogHolder holder{next.members[i], next.incarnations[i]};
+    if (loaded.contains(Rank(i)) && !is_in(stay, holder.node)) stay.push_back(holder);
+  }
+  return stay;
 }
 
 LogPoint end_of(const NodeLogs& node, SubgroupId subgroup) {
@@ -80,21 +113,15 @@ void carry_logs(View& next, const View& view, const Decree& decree, const std::v
     SubgroupView& subgroup = next.subgroups[s];
     if (!is_logged(subgroup)) continue;
     const std::vector<LogHolder>& before = view.subgroups[s].log_holders;
-    std::vector<LogHolder> stay;
-    for (std::uint32_t i = 0; i < view.members.size(); ++i) {
-      const LogHolder holder{view.members[i], view.incarnations[i]};
-      const bool goes_on = subgroup.members.empty() || subgroup.member_position(holder.node);
-      const bool has_it = std::ranges::find(before, holder) != before.end();
-      if (decree.stays(Rank(i)) && goes_on && has_it) stay.push_back(holder);
-    }
-    for (std::uint32_t i = 0; i < next.members.size(); ++i) {
-      const LogHolder holder{next.members[i], next.incarnations[i]};
-      if (loaded[s].contains(Rank(i)) && !is_in(stay, holder.node)) stay.push_back(holder);
-    }
     // As long as nobody has the state nothing is added to the log, and whoever has been gone since has all of it.
     const bool nobody = loaded[s].empty() && !before.empty();
-    subgroup.log_holders = nobody ? before : std::move(stay);
-    if (nobody) wait_for_holders(subgroup);
+    const bool keeps_all = view.roster.version >= logs_return_since && (nobody || subgroup.members.empty());
+    const std::vector<LogHolder> all = keeps_all ? also_holding(before, view, decree.loaded[s]) : before;
+    if (nobody) {
+      wait_for(all, subgroup);
+    } else {
+      subgroup.log_holders = keeps_all ? all : going_on(view, decree, next, loaded[s], s);
+    }
   }
 }
 
@@ -181,9 +208,17 @@ void begin_logs(View& first, std::vector<RankSet>& loaded, std::span<const First
     for (const NodeId node : log->longest) {
       if (subgroup.members.empty() || subgroup.member_position(node)) having.add(*first.rank_of(node));
     }
-    subgroup.log_holders = log->holders;
     loaded[s] = having;
-    if (having.empty()) wait_for_holders(subgroup);
+    if (having.empty()) {
+      wait_for(log->holders, subgroup);
+      continue;
+    }
+    // A founder that is not in the subgroup lacks what follows there.
+    const auto follows = [&](const LogHolder& each) {
+      return subgroup.members.empty() || subgroup.member_position(each.node).has_value();
+    };
+    subgroup.log_holders.clear();
+    std::ranges::copy_if(log->holders, std::back_inserter(subgroup.log_holders), follows);
   }
 }
 

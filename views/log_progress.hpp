@@ -34,6 +34,8 @@ class LogProgress {
   [[nodiscard]] std::uint64_t end(SubgroupId id) const { return logs_->end(id).version; }
 
   // The rest: a subgroup that is covered.
+  /// Up to there all logs were durable, as far as this member was told.
+  [[nodiscard]] std::uint64_t everywhere(SubgroupId id) const noexcept { return logged_[id.value()]->everywhere; }
   /// The log ends with what was before the view's first message, or before the first that was kept for a state.
   void begin(SubgroupId id) { logged_[id.value()]->begun = end(id); }
   /// These go to the log. Returned with their versions; valid until the next call.

@@ -8,6 +8,7 @@
 #include <spindrift/core/log.hpp>
 #include <spindrift/views/ending.hpp>
 #include <spindrift/views/log_holders.hpp>
+#include <spindrift/views/own_logs.hpp>
 #include <spindrift/views/signs_of_life.hpp>
 
 namespace spindrift::views {
@@ -60,15 +61,6 @@ void refuse_state(ViewChange& change, const View& view, NodeId self, const Trans
   change.suspect(*view.rank_of(unsaved.to), "node " + std::to_string(self.value()) +
                                                 " could not save the state of subgroup " + subgroup + " for it: " +
                                                 unsaved.why);
-}
-
-std::vector<KnownLog> known_logs(const SubgroupLogs* logs, const std::vector<SubgroupView>& shapes) {
-  std::vector<KnownLog> known;
-  for (std::uint32_t s = 0; logs != nullptr && s < shapes.size(); ++s) {
-    if (shapes[s].storage != SubgroupStorage::logged) continue;
-    if (const LogPoint end = logs->end(SubgroupId(s)); end.version > 0) known.push_back({SubgroupId(s), end});
-  }
-  return known;
 }
 
 Founding founding_by(const MemberOptions& options, OwnRecord& record) {
@@ -161,6 +153,7 @@ Member::Step Member::step(Time now) {
   }
   if (beginning_.record.failure()) stop(*beginning_.record.failure());  // it has accepted nothing since
   if (options_.logs != nullptr && options_.logs->failure()) stop(*options_.logs->failure());
+  if (const auto subgroup = deliveries_.set_back()) stop(set_back_error(*subgroup, *epoch()));
   if (state_ != MemberState::failed) {
     progress |= exchange_states();
     progress |= deliveries_.flush();
@@ -316,6 +309,7 @@ bool Member::run(Time now) {
   settle_links();
   bool progress = *ran;
   progress |= deliveries_.follow_logs(present.running().multicasts());
+  progress |= say_own_logs(present, beginning_.record, options_.logs, links_);
   progress |= rosters_.step(present, [&](SubgroupId id) {
     return sends_.silence(id, present) && deliveries_.taken(id) && !deliveries_.loading(id);
   });

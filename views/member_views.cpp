@@ -7,6 +7,7 @@
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/views/ending.hpp>
+#include <spindrift/views/own_logs.hpp>
 #include <spindrift/views/revivable.hpp>
 
 namespace spindrift::views {
@@ -89,6 +90,7 @@ void Member::on_event(LinkEvent& event) {
 void Member::on_message(const PeerConnection& from, Message& message) {
   const NodeId node = from.who.node;
   if (rosters_.on_message(epoch(), from, message)) return settle_links();
+  if (hear_own_logs(epoch(), from, message)) return;
   if (auto* notice = std::get_if<ViewNotice>(&message)) {
     beginning_.founding.on_notice(from.who, std::move(*notice));
   } else if (auto* request = std::get_if<PromiseRequest>(&message)) {

@@ -278,6 +278,10 @@ void fields(auto& with, Const<StatePiece> auto& piece) {
 void fields(auto& with, Const<LogRequest> auto& request) {
   with.each(request.view, request.subgroup, request.end.version, request.end.link.words);
 }
+void fields(auto& with, Const<OwnLogs> auto& said) {
+  with.each(said.view, said.since);
+  with.last_known(said.logs);
+}
 void fields(auto& with, Const<PrivateMessage> auto& message) { with.each(message.bytes); }
 void fields(auto& with, Const<MessagePart> auto& part) { with.each(part.left, part.bytes); }
 void fields(auto& with, Const<Promise> auto& promise) { with.each(promise.ballot, promise.founder); }
@@ -293,7 +297,6 @@ void fields(auto& with, Const<Remembered> auto& said) {
   with.view(said.beside);
   with.last_known(said.logs);
 }
-
 void fields(auto& with, Const<RosterRequest> auto& request) { with.changes(request.changes); }
 void fields(auto& with, Const<RosterProposal> auto& proposal) {
   with.each(proposal.view);
@@ -318,6 +321,7 @@ bool plausible(const Promise& promise) { return is_ballot(promise.ballot) && pro
 bool plausible(const PromiseRequest& request) {
   return is_ballot(request.ballot) && (request.basis.empty() || request.basis.size() == request.members.size());
 }
+bool plausible(const OwnLogs& said) { return said.since != 0; }
 bool plausible(const RosterProposal& proposal) { return !proposal.roster.nodes.empty(); }
 bool plausible(const ReviveRequest& request) {
   const Revival& revival = request.revival;

@@ -188,6 +188,13 @@ struct LogRequest {
   SubgroupId subgroup;
   LogPoint end;
 };
+/// The peer's node is a holder of a log that nobody in that view has: since when its disk has had its logs, and where they
+/// end; to the leader of the view.
+struct OwnLogs {
+  ViewId view;
+  std::uint64_t since = 0;       ///< as ViewRecord::logs_since() says; not 0
+  std::vector<KnownLog> logs{};  ///< that are not empty, by subgroup
+};
 struct PrivateMessage {
   std::span<const std::byte> bytes;  ///< points into the message
 };
@@ -207,7 +214,7 @@ struct Addressed {
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
                              Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice, RingNotice,
                              LinkedCandidates, Concluding, RosterRequest, RosterProposal, RosterHeld, RosterNotice,
-                             Drained, Remembered, FileSizes, ReviveRequest, LogRequest>;
+                             Drained, Remembered, FileSizes, ReviveRequest, LogRequest, OwnLogs>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,

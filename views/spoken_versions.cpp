@@ -3,6 +3,6 @@
 
 namespace spindrift::views {
 
-Versions spoken_versions() noexcept { return {17, 19}; }
+Versions spoken_versions() noexcept { return {17, 20}; }
 
 }  // namespace spindrift::views

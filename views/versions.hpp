@@ -27,6 +27,8 @@ inline constexpr std::uint32_t message_form = 17;
 
 /// The first version whose members can revive a view.
 inline constexpr std::uint32_t revivals_since = 18;
+/// The first version in whose views a log that is away is taken up again by holders that come back.
+inline constexpr std::uint32_t logs_return_since = 20;
 
 /// The release's own. The newest grows whenever members of two builds could misread each other's rows, rings or messages;
 /// the oldest is the one before, or later: see docs/decisions/0059.

@@ -186,6 +186,7 @@ bool ViewChange::wedge_if_due(const std::vector<Candidate>& candidates, bool may
     };
     due |= std::any_of(candidates.begin(), candidates.end(), comes) || rosters_.agreed(stay) ||
            stay.count() + suspected_.count() < seen_.size();
+    due |= counts_.logs_found() != nullptr;
   }
   if (!due) return false;
   wedge();
@@ -263,7 +264,8 @@ bool ViewChange::lead(const std::vector<Candidate>& candidates) {
     std::ranges::copy_if(candidates, std::back_inserter(linked),
                          [&](const Candidate& each) { return without_link(each).empty(); });
     Decree decree =
-        compose_with_roster({view_, loaded_, table_, suspected_, leaving()}, rosters_, std::move(linked));
+        compose_with_roster({view_, loaded_, table_, suspected_, leaving(), counts_.logs_found()}, rosters_,
+                            std::move(linked));
     decree.revival = mandate_.revival_of(ballot);
     return accept(ballot, decree);
   }

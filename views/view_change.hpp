@@ -45,6 +45,9 @@ class Counts {
   [[nodiscard]] virtual bool can_deliver(const Decree& decree) const = 0;
   /// This member is about to accept that decree: its node remembers so when this returns. False: it could not be stored.
   [[nodiscard]] virtual bool remember(const Decree&) { return true; }
+  /// By subgroup, for when this member leads: those that have its log, which nobody in the view had. Null: there is no such
+  /// log, and nothing to end the view for.
+  [[nodiscard]] virtual const std::vector<RankSet>* logs_found() const { return nullptr; }
 };
 
 /// The reason to suspect a member that was well until those who run the group gave it up.

@@ -102,6 +102,11 @@ void check(const LogRequest& request) {
   const auto again = decode(encode(request), ours, two_shapes());
   expect(again && std::get<LogRequest>(*again).end == request.end, "the end of a log survives its own encoding");
 }
+void check(const OwnLogs& said) {
+  expect(said.since != 0, "a disk has had its logs since some time");
+  const auto again = decode(encode(said), ours, two_shapes());
+  expect(again && std::get<OwnLogs>(*again).logs == said.logs, "the ends of logs survive their own encoding");
+}
 void check(const PrivateMessage&) {}
 void check(const MessagePart& part) {
   expect(!part.bytes.empty() && part.left <= parted_message_bytes_max, "a part has an end");

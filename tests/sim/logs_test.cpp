@@ -1,6 +1,8 @@
 // The checkers of logs find what they are for: stories made by hand, each with one violation.
 #include <catch2/catch.hpp>
 
+#include <spindrift/views/versions.hpp>
+
 #include "story.hpp"
 #include "views/log_books.hpp"
 
@@ -362,6 +364,61 @@ TEST_CASE("a founding that does not wait for one that has the log, and was in th
     third.subgroups[0].members.clear();
     story.enter(4, third);
     CHECK(story.ended() == (there ? "D2" : "nothing"));
+  }
+}
+
+TEST_CASE("a subgroup that waits for its log beside a holder that is back is found (L1), unless its disk was lost") {
+  LogStory story;
+  story.append(0, story.message(0), 0);
+  story.stop_all({3, 4});
+  View first = story.view_of(1, {3, 4}, {});
+  first.subgroups[0].members.clear();
+  first.subgroups[0].senders.clear();
+  first.subgroups[0].log_holders = {{NodeId(0), 100}};
+  first.subgroups[0].inadequate = "its log is with node 0";
+  first.roster.version = views::logs_return_since;
+  std::string expected = "L1";
+  SECTION("it says what it has") {}
+  SECTION("it has lost it") {
+    story.logs[0] = {.lost = true};
+    expected = "nothing";
+  }
+  SECTION("in a view of an earlier version") {
+    first.roster.version = views::logs_return_since - 1;
+    expected = "nothing";
+  }
+  for (const std::uint32_t process : {3U, 4U}) {
+    story.history.on_view(process, {first, {}, {}, {}, {}}, {false});
+  }
+  const auto found = story.books.incomplete({3, 4});
+  CHECK(std::string(found ? found->invariant : "nothing") == expected);
+}
+
+TEST_CASE("a log that is taken up without what was reported durable is found (D2)") {
+  for (const bool reported : {false, true}) {
+    LogStory story;
+    story.append_everywhere(story.message(0), 0);
+    story.append_everywhere(story.message(0), 1);
+    story.write_everything();
+    story.books.on_durable(0, 0, reported ? 2 : 1);
+    View waiting = story.view_of(1, {2}, {0, 1});
+    waiting.subgroups[0].members.clear();
+    waiting.subgroups[0].senders.clear();
+    waiting.subgroups[0].inadequate = "its log is with nodes 0, 1";
+    story.history.set_decided([](const View&) { return true; });
+    for (const std::uint32_t gone : {0U, 1U}) {
+      story.history.blame(gone);
+      story.history.on_end(gone);
+    }
+    story.history.on_view(2, {waiting, {}, {}, {{NodeId(0), "silent"}, {NodeId(1), "silent"}}, {}}, {false});
+    story.books.on_view(2, waiting, {false});
+    story.logs[0].now.entries.resize(1);
+    story.history.on_start(3, 0, 103);
+    const View back = story.view_of(2, {2, 3}, {0});
+    story.history.on_view(2, {back, {NodeId(0)}, {}, {}, {}}, {true});
+    story.books.on_view(2, back, {true});
+    CHECK(story.ended() == (reported ? "D2" : "nothing"));
+    CHECK(story.report.hits(Probe::log_taken_up) == 1);
   }
 }
 

@@ -135,6 +135,7 @@ enum class Probe : std::uint32_t {
   log_cut,
   log_tail_dropped,
   log_away,
+  log_taken_up,
   checkpoint_made,
   checkpoint_sent,
   checkpoint_lost,

@@ -3,6 +3,6 @@
 
 namespace spindrift::views {
 
-Versions spoken_versions() noexcept { return {18, 20}; }
+Versions spoken_versions() noexcept { return {18, 21}; }
 
 }  // namespace spindrift::views

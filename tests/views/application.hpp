@@ -52,10 +52,12 @@ class Application final : public Upcalls {
   }
   [[nodiscard]] std::unique_ptr<StateWriter> load_state(SubgroupId) override { return std::make_unique<Writer>(*this); }
   void on_private(NodeId, std::span<const std::byte>) override {}
+  void replay(SubgroupId, std::uint64_t to) override { replays.push_back(to); }
 
   std::map<std::uint32_t, std::string> heard;
   std::map<std::uint32_t, std::uint64_t> dropped;
   std::map<std::uint32_t, int> spaces;
+  std::vector<std::uint64_t> replays;  ///< of all subgroups
   std::string state;   ///< to be saved
   std::string loaded;  ///< what was written, and "!" when it was finished
   ObjectBoundary last{};

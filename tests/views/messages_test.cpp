@@ -337,6 +337,18 @@ TEST_CASE("a founding and the promise for it travel, of some, each once, with a 
   CHECK(std::get<Settled>(*settled).view == ViewId(5));
 }
 
+TEST_CASE("what a holder's node has of its logs travels, or that it has none, and since when, which is not 0") {
+  for (const bool some : {true, false}) {
+    OwnLogs said{ViewId(7), 50, {}};
+    if (some) said.logs = {{SubgroupId(0), {8, {{1, 2}}}}, {SubgroupId(3), {1, {{3, 4}}}}};
+    const auto message = read(encode(said));
+    REQUIRE(message);
+    const OwnLogs& taken = std::get<OwnLogs>(*message);
+    CHECK((taken.view == said.view && taken.since == said.since && taken.logs == said.logs));
+  }
+  CHECK_FALSE(read(encode(OwnLogs{ViewId(7), 0, {}})));
+}
+
 TEST_CASE("a piece of a state travels with a digest and within its bounds") {
   const std::vector<std::byte> bytes(100, std::byte{42});
   const StatePiece piece{ViewId(3), SubgroupId(1), 50, 120, 200, bytes};

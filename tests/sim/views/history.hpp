@@ -115,6 +115,7 @@ class History {
   void blame(std::uint32_t process) { processes_[process].blamed = true; }
   [[nodiscard]] bool blamed(std::uint32_t process) const { return processes_[process].blamed; }
   void on_end(std::uint32_t process) { processes_[process].ended = true; }
+  [[nodiscard]] bool has_ended(std::uint32_t process) const { return processes_[process].ended; }
   /// The process has left in order: what it sent in ordered subgroups is delivered, or it was told that it is not.
   void check_left(std::uint32_t process);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <spindrift/views/versions.hpp>
+
 namespace spindrift::sim {
 namespace {
 
@@ -27,6 +29,8 @@ std::uint64_t common(const LogContent& own, const LogEntries& log) {
   while (version < own.entries.size() && version < log.size() && same()) ++version;
   return version;
 }
+
+bool is_away(const SubgroupView& subgroup) { return subgroup.inadequate.starts_with("its log is with"); }
 
 }  // namespace
 
@@ -90,19 +94,28 @@ void LogBooks::on_view(std::uint32_t process, const View& view, const std::vecto
     Book& book = books_[s];
     const bool founded = history_.is_first(view.id);
     const SubgroupView& subgroup = subgroup_at(view, s);
-    if (founded && (!book.first || *book.first < view.id)) {
+    const bool taken_up = !founded && is_taken_up(s, view);
+    if ((founded || taken_up) && (!book.first || *book.first < view.id)) {
       book.first = view.id;
-      note_founders(s, view);
+      if (founded) note_founders(s, view);
+      else note_holders(s, view);
       if (!book.have.empty() || subgroup.log_holders.empty()) begin(process, s);
     }
     const bool loaded = subgroup.member_position(NodeId(history_.node_of(process))) && !loading[s];
     if (loaded) check_checkpoint(process, s, true);
-    if (loaded && history_.first_view_of(process) == view.id && !is_past(process, book)) check_beginning(process, s);
+    const bool begins = taken_up || history_.first_view_of(process) == view.id;
+    if (loaded && begins && !is_past(process, book)) check_beginning(process, s);
   }
 }
 
-// D2: a holder among the founders has the log for all; they wait for one that was in the view before.
-void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
+// The group goes on with a log that nobody had in the view before.
+bool LogBooks::is_taken_up(std::uint32_t subgroup, const View& view) const {
+  const View* const before = history_.right_before(view.id);
+  return before != nullptr && is_away(subgroup_at(*before, subgroup)) && !is_away(subgroup_at(view, subgroup));
+}
+
+// The holders in the view that have the longest log have it for all.
+void LogBooks::note_holders(std::uint32_t subgroup, const View& view) {
   Book& book = books_[subgroup];
   book.have.clear();
   std::uint64_t most = 0;
@@ -115,6 +128,13 @@ void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
     most = std::max(most, has);
     if (has == most) book.have.push_back(*history_.process_of(view.incarnations[i]));
   }
+  if (!history_.is_first(view.id)) report_.hit(Probe::log_taken_up);
+}
+
+// D2: a holder among the founders has the log for all; they wait for one that was in the view before.
+void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
+  Book& book = books_[subgroup];
+  note_holders(subgroup, view);
   if (subgroup_at(view, subgroup).log_holders.empty() || !book.have.empty()) return;
   report_.hit(Probe::log_away);
   const View* const before = history_.right_before(view.id);
@@ -237,7 +257,7 @@ void LogBooks::on_given(std::uint32_t process, std::uint32_t subgroup, std::uint
             "its application is given another message " + std::to_string(version) + " than the log has");
 }
 
-// D8: every member has it on its disk.
+// D8: every member has it on its disk, or died, and lost that since.
 void LogBooks::on_durable(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version) {
   Reader& here = reader(process, subgroup);
   Book& book = books_[subgroup];
@@ -251,7 +271,8 @@ void LogBooks::on_durable(std::uint32_t process, std::uint32_t subgroup, std::ui
   for (const NodeId node : subgroup_at(view, subgroup).members) {
     const NodeLog& log = log_of_(node.value(), subgroup);
     const std::uint64_t has = std::min(log.durable, common(log.now, book.log));
-    if (has >= version) continue;
+    const auto member = history_.process_of(view.incarnations[view.rank_of(node)->value()]);
+    if (has >= version || (log.lost && history_.has_ended(*member))) continue;
     return violate("D8", process, subgroup, "told that " + std::to_string(version) + " are durable, but node " +
                                                 std::to_string(node.value()) + " has " + std::to_string(has));
   }
@@ -291,6 +312,20 @@ std::optional<LogBooks::Incomplete> LogBooks::incomplete(const std::vector<std::
   return std::nullopt;
 }
 
+// One that has the log for all, on a disk that never was lost, in a view that speaks of logs. A layout that moves members
+// may leave it out.
+std::optional<std::uint32_t> LogBooks::holder_in(const std::vector<std::uint32_t>& core, std::uint32_t subgroup,
+                                                 const SubgroupView& view) const {
+  const View& all = *history_.view(*history_.view_of(core.front()));
+  if (all.roster.version < views::logs_return_since || plan_.subgroups[subgroup].moves) return std::nullopt;
+  const auto holder = std::ranges::find_if(core, [&](std::uint32_t process) {
+    const std::uint32_t node = history_.node_of(process);
+    const bool holds = std::ranges::find(view.log_holders, NodeId(node), &LogHolder::node) != view.log_holders.end();
+    return holds && !log_of_(node, subgroup).lost;
+  });
+  return holder == core.end() ? std::nullopt : std::optional(*holder);
+}
+
 // L1, M8, D7, L2: one that has the log for all lets the subgroup go on; all that is sent is in the log, and that is at all
 // applications, durable.
 std::optional<LogBooks::Incomplete> LogBooks::incomplete(const std::vector<std::uint32_t>& core, std::uint32_t subgroup,
@@ -300,12 +335,14 @@ std::optional<LogBooks::Incomplete> LogBooks::incomplete(const std::vector<std::
     return "node " + std::to_string(history_.node_of(process)) + ", log of subgroup " + std::to_string(subgroup) + " of " +
            std::to_string(book.log.size()) + ": ";
   };
-  const bool away = view.inadequate.starts_with("its log is with");
+  const bool away = is_away(view);
   // A layout that moves members may move those out that have it.
   const bool has_it = !plan_.subgroups[subgroup].moves && std::ranges::any_of(book.have, [&](std::uint32_t process) {
     return std::ranges::find(core, process) != core.end();
   });
   if (away && has_it) return Incomplete{"L1", of(core.front()) + "nobody has it, but one that founded"};
+  if (const auto holder = holder_in(core, subgroup, view); away && holder)
+    return Incomplete{"L1", of(*holder) + "nobody has it, but this one, which is back"};
   for (const Stream& stream : history_.streams()) {
     const bool here = std::ranges::find(core, stream.process) != core.end();
     if (!here || stream.subgroup != subgroup || !view.member_position(NodeId(history_.node_of(stream.process)))) continue;

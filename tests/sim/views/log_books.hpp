@@ -57,8 +57,8 @@ class LogBooks {
     LogEntries log{};                   ///< null where nobody has the message any more
     views::LogPoint begin{};            ///< where it is not
     std::uint64_t reported = 0;
-    std::optional<ViewId> first{};     ///< the latest first view
-    std::vector<std::uint32_t> have{};  ///< processes that founded that, and have as much of it as any that did
+    std::optional<ViewId> first{};     ///< the latest first view, or one in which a log that was away was taken up
+    std::vector<std::uint32_t> have{};  ///< processes that began that, and have as much of it as any that did
     std::uint64_t began_with = 0;
     std::unordered_map<std::uint32_t, std::uint64_t> next{};     ///< by stream
     std::unordered_map<std::uint32_t, std::uint64_t> skipped{};  ///< likewise: given up, between those that are there
@@ -80,6 +80,10 @@ class LogBooks {
   void check_beginning(std::uint32_t process, std::uint32_t subgroup);
   void check_checkpoint(std::uint32_t process, std::uint32_t subgroup, bool whole);
   void note_founders(std::uint32_t subgroup, const View& view);
+  void note_holders(std::uint32_t subgroup, const View& view);
+  [[nodiscard]] std::optional<std::uint32_t> holder_in(const std::vector<std::uint32_t>& core, std::uint32_t subgroup,
+                                                       const SubgroupView& view) const;
+  [[nodiscard]] bool is_taken_up(std::uint32_t subgroup, const View& view) const;
   [[nodiscard]] std::uint64_t owed(const Stream& stream);
   [[nodiscard]] std::optional<Incomplete> incomplete(const std::vector<std::uint32_t>& core, std::uint32_t subgroup,
                                                      const SubgroupView& view);

@@ -408,6 +408,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_releases(seed, plan);
   draw_revivals(seed, plan);
   draw_logs(seed, plan);
+  draw_log_returns(seed, plan);
   draw_trims(seed, plan);
   draw_logged_objects(seed, plan);
   allow_looks(plan);

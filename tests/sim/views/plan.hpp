@@ -208,6 +208,8 @@ void draw_ring_files(std::uint64_t seed, Plan& plan);
 void draw_releases(std::uint64_t seed, Plan& plan);
 /// Subgroups that are logged, in some plans, most of which stop as a whole again and again.
 void draw_logs(std::uint64_t seed, Plan& plan);
+/// Half of those with a minority that alone has the log, and ends and comes back while the others go on.
+void draw_log_returns(std::uint64_t seed, Plan& plan);
 /// Nodes that trim their logs, in half of those plans.
 void draw_trims(std::uint64_t seed, Plan& plan);
 /// Objects that are made of their logs, in half of those subgroups.

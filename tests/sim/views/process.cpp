@@ -67,6 +67,7 @@ Process::Process(Fleet& fleet, std::uint32_t index, std::uint32_t node, std::uin
       at_work_(fleet.plan_.subgroups.size()),
       state_works_(fleet.plan_.subgroups.size()),
       replays_to_(fleet.plan_.subgroups.size()),
+      replay_waits_(fleet.plan_.subgroups.size()),
       saves_(fleet.plan_.subgroups.size()) {}
 
 void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
@@ -163,13 +164,14 @@ bool Process::state_at_work(SubgroupId id) const {
   return state_works_[s].left > 0 || replays_to_[s] > fleet_.log_books_.given(index_, s);
 }
 
-// In its first view that is told before the view is, and goes on behind that.
+// In a view that begins with the log that is told before the view is, and goes on behind that.
 void Process::replay(SubgroupId id, std::uint64_t to) {
   fleet_.upcall(*this);
   const std::uint32_t s = id.value();
   fleet_.log_books_.on_loaded(index_, s);
   replays_to_[s] = std::max(replays_to_[s], to);
-  if (fleet_.history_.view_of(index_) == member_->epoch()->id()) go_on_replaying(s);
+  replay_waits_[s] = fleet_.history_.view_of(index_) != member_->epoch()->id();
+  if (!replay_waits_[s]) go_on_replaying(s);
 }
 
 void Process::await_replay(std::uint32_t subgroup, Ticks most) {
@@ -275,7 +277,9 @@ void Process::on_view(const views::NewView& news) {
   if (members.size() == news.view.members.size())
     fleet_.tables_.on_view(index_, news.view, std::move(members), member_->epoch()->table());
   for (std::uint32_t s = 0; s < accepting_.size(); ++s) {
-    if (*fleet_.history_.first_view_of(index_) == view.id && state_at_work(SubgroupId(s))) go_on_replaying(s);
+    const bool waits = replay_waits_[s];
+    replay_waits_[s] = false;
+    if (waits && state_at_work(SubgroupId(s))) go_on_replaying(s);
   }
 }
 

@@ -92,6 +92,7 @@ class Process final : public views::Upcalls {
   std::vector<std::vector<Work>> at_work_;  // by subgroup
   std::vector<StateWorks> state_works_;     // by subgroup
   std::vector<std::uint64_t> replays_to_;   // by subgroup: the version up to which its application is to have the log
+  std::vector<bool> replay_waits_;          // by subgroup: until its application has heard of the view
   std::vector<std::vector<std::shared_ptr<bool>>> saves_;  // by subgroup, those that are not over
   views::MemberState state_ = views::MemberState::idle;
   bool was_active_ = false;

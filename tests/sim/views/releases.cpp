@@ -3,7 +3,15 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 namespace spindrift::sim {
+
+views::Versions Releases::release_of(const Plan& plan) {
+  const bool upgrades = std::ranges::find(plan.actions, Action::Kind::install, &Action::kind) != plan.actions.end();
+  if (!plan.disks.empty() && !upgrades) return returning_release;
+  return plan.waits ? reviving_release : first_release;
+}
 
 views::Versions Releases::on_start(std::uint32_t process, std::uint32_t node) {
   return running_[process] = installed_[node];

@@ -25,7 +25,7 @@ class Releases {
   Releases(const Plan& plan, Report& report, ProcessOf process_of)
       : report_(report),
         process_of_(std::move(process_of)),
-        installed_(plan.nodes.size(), plan.waits ? reviving_release : first_release) {}
+        installed_(plan.nodes.size(), release_of(plan)) {}
 
   /// The node has another release from now on: its later processes are of it.
   void install(std::uint32_t node, views::Versions release) { installed_[node] = release; }
@@ -40,8 +40,11 @@ class Releases {
 
   static constexpr views::Versions first_release{17, 17};
   static constexpr views::Versions reviving_release{17, views::revivals_since};
+  static constexpr views::Versions returning_release{17, views::logs_return_since};
 
  private:
+  /// All nodes begin with that one; releases that are installed later come upon the first.
+  [[nodiscard]] static views::Versions release_of(const Plan& plan);
   [[nodiscard]] std::optional<views::Versions> of(std::uint64_t incarnation) const;
 
   Report& report_;
