@@ -2,6 +2,7 @@
 // gets what it missed.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
@@ -238,6 +239,56 @@ TEST_CASE_METHOD(LoggedFixture, "a journal that was lost takes the logs of no ot
     const auto content = value_or_throw(group::read_journal(place, NodeId(node)));
     CHECK(content->findings.ends.of(SubgroupId(0)).version == store::LogVersion(50));
   }
+}
+
+TEST_CASE_METHOD(LoggedFixture, "holders of a log that stopped one after the other take it up in the group that went on") {
+  const std::vector<std::string> texts = numbered(400);
+  GroupOptions options;
+  const LayoutFunction configured = *config(0, 4, with_journals(4)).layout_function();
+  // Nodes 2 and 3 alone have "orders".
+  options.layout = [configured](const std::vector<NodeId>& nodes, const View* previous) {
+    std::vector<SubgroupView> subgroups = configured(nodes, previous);
+    for (SubgroupView& each : subgroups) {
+      if (each.name != "orders") continue;
+      each.storage = SubgroupStorage::logged;
+      std::erase_if(each.members, [](NodeId node) { return node < NodeId(2); });
+      each.senders = each.members;
+      if (each.members.empty()) each.inadequate = "nobody is there";
+    }
+    return subgroups;
+  };
+  const auto join_one = [&](unsigned node) {
+    return std::make_unique<Group>(config(node, 4, with_journals(4)), options);
+  };
+  auto groups = join_from(0, 4, with_journals(4), options);
+  {
+    std::vector<Given> given(2);
+    for (unsigned i = 0; i < 2; ++i) take(*groups[2 + i], given[i]);
+    for (unsigned i = 0; i < 100; ++i) groups[2]->subgroup("orders").send(texts[i]);
+    REQUIRE(groups[3]->subgroup("orders").await_durable(99, patience));
+    groups[3]->leave();
+    groups[3].reset();
+    for (unsigned i = 100; i < 200; ++i) groups[2]->subgroup("orders").send(texts[i]);
+    REQUIRE(groups[2]->subgroup("orders").await_durable(199, patience));
+    groups[2]->leave();
+    groups[2].reset();
+  }
+  // The first to be back has less than all, and waits for the one that was there last.
+  std::vector<Given> given(2);
+  groups[3] = join_one(3);
+  take(*groups[3], given[1]);
+  CHECK(groups[3]->view().subgroup(SubgroupId(0)).inadequate.starts_with("its log is with node 2"));
+  groups[2] = join_one(2);
+  take(*groups[2], given[0]);
+  for (unsigned i = 200; i < 300; ++i) groups[2]->subgroup("orders").send(texts[i]);
+  for (unsigned i = 300; i < 400; ++i) groups[3]->subgroup("orders").send(texts[i]);
+  for (unsigned i = 0; i < 2; ++i) {
+    REQUIRE(groups[2 + i]->subgroup("orders").await_durable(399, patience));
+    const std::vector<std::string> all = given[i].await(400);
+    CHECK(std::vector(all.begin(), all.begin() + 200) == std::vector(texts.begin(), texts.begin() + 200));
+    CHECK(std::ranges::is_permutation(all, texts));
+  }
+  leave_all(groups);
 }
 
 TEST_CASE_METHOD(LoggedFixture, "nothing of a subgroup that is not logged is durable, and a program is told so") {
