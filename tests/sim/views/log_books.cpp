@@ -123,7 +123,9 @@ void LogBooks::note_holders(std::uint32_t subgroup, const View& view) {
     const std::vector<LogHolder>& holders = subgroup_at(view, subgroup).log_holders;
     // The process that a holder's node has now: an older one of that node may have had what its disk has lost since.
     if (std::ranges::find(holders, LogHolder{view.members[i], view.incarnations[i]}) == holders.end()) continue;
-    const std::uint64_t has = log_of_(view.members[i].value(), subgroup).entries().size();
+    const NodeLog& log = log_of_(view.members[i].value(), subgroup);
+    if (log.lost && history_.has_ended(*history_.process_of(view.incarnations[i]))) continue;  // it died, and lost it since
+    const std::uint64_t has = log.entries().size();
     if (has > most) book.have.clear();
     most = std::max(most, has);
     if (has == most) book.have.push_back(*history_.process_of(view.incarnations[i]));
