@@ -28,11 +28,10 @@ std::vector<Join> joins_of(std::span<const Founding::Met> met) {
   return fresh;
 }
 
-/// The founding of those that remember; nothing: another of them asks.
-std::optional<PromiseRequest> founding_of(const Recalled& recalled, const Join& self) {
-  if (recalled.founders.front() != self) return std::nullopt;
+/// The founding of those that remember, of whom the first asks.
+PromiseRequest founding_of(const std::vector<Join>& founders) {
   PromiseRequest request;
-  for (const Join& each : recalled.founders) {
+  for (const Join& each : founders) {
     request.members.push_back(each.node);
     request.incarnations.push_back(each.incarnation);
   }
@@ -130,6 +129,7 @@ bool Founding::on_request(const Join& from, PromiseRequest request) {
   const bool founder = request.members.front() == from.node && request.incarnations.front() == from.incarnation;
   const bool meant = from.node != self_.node && incarnation_in(request, self_.node) == self_.incarnation;
   if (!known || !founder || !meant) return false;
+  defer_to(request);
   std::erase_if(asked_, [&](const PromiseRequest& each) { return each.members.front() == from.node; });
   asked_.push_back(std::move(request));
   return true;
@@ -216,6 +216,7 @@ void Founding::answer(const PromiseRequest& asked, std::span<const Met> met, Ste
     if (!consents(asked)) return;
     promised_to_ = asked;
     request_.reset();
+    forced_.reset();
   }
   step.messages.push_back({founder->who.node, encode(Promise{promised_to_->ballot, promised_to_->incarnations.front()})});
 }
@@ -237,14 +238,22 @@ std::vector<NodeId> Founding::founders(const Look& look) const {
   return *std::move(all);
 }
 
+// A process that is told by those who run the group asks itself, in whatever order the others are.
+std::optional<PromiseRequest> Founding::founding_by_memory(const Recalled& recalled) const {
+  std::vector<Join> founders = recalled.founders;
+  const auto asks_first = [&](const Join& each) { return each == self_; };
+  if (is_forced(recalled)) std::stable_partition(founders.begin(), founders.end(), asks_first);
+  return founders.front() == self_ ? std::optional(founding_of(founders)) : std::nullopt;
+}
+
 // All founders as they are here, each of them fresh, if no group is: where one runs already, it takes this node in.
 std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, const Look& look) const {
   if (sees_a_group(met)) return std::nullopt;
   if ((by_ == FoundedBy::present || memories_) && request_) return request_;  // who came later asks this one
   if (memories_) {
     const Recalled recalled = memories_->recalled(joins_of(met));
-    if (recalled.state == Recalled::State::waits) return std::nullopt;
-    if (recalled.state == Recalled::State::enough) return founding_of(recalled, self_);
+    if (recalled.state == Recalled::State::waits && !is_forced(recalled)) return std::nullopt;
+    if (recalled.state != Recalled::State::first_day) return founding_by_memory(recalled);
   }
   std::vector<NodeId> all = founders(look);
   if (all.empty() || all.front() != self_.node) return std::nullopt;
@@ -261,7 +270,6 @@ std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, const
 // are as many nodes.
 bool Founding::remember(std::span<const Met> met, PromiseRequest& request) {
   const Recalled recalled = memories_->recalled(joins_of(met));
-  request.view = recalled.next;
   request.roster = first_roster(request.members, recalled.roster);
   if (request.roster.nodes.size() > roster_count_max_in(version_)) return false;
   for (std::size_t i = 0; i < request.members.size(); ++i) {
@@ -271,14 +279,35 @@ bool Founding::remember(std::span<const Met> met, PromiseRequest& request) {
   }
   logs_ = first_logs(recalled.logs, of_these(recalled.have, request.members));
   request.logs = recorded(first_view(request).view).logs;
-  const bool latest = is_last_asked(request) && recalled.next == ViewId(promised_to_->view.value() + 1);
-  if (latest && !recalled.contested) request.view = promised_to_->view;
+  request.view = first_id(recalled, request);
+  if (is_forced(recalled)) forced_->as = request.view;
   return true;
 }
 
 // The same founding, of which no more is to be remembered when it is asked for again. If it were another each time, those
 // that accepted the one could only refuse the next. It is another once a founding of other nodes is remembered by that id:
-// both may come to be, one after the other.
+// both may come to be, one after the other. One that is forced is of a later era than all before, and of one of its own for
+// each that may ask: whoever has gone on from the same view without these ends when the two meet.
+ViewId Founding::first_id(const Recalled& recalled, const PromiseRequest& request) const {
+  const bool forced = is_forced(recalled);
+  const bool latest = is_last_asked(request) && recalled.next == ViewId(promised_to_->view.value() + 1);
+  if (latest && !recalled.contested && (!forced || forced_->as == promised_to_->view)) return promised_to_->view;
+  if (!forced) return recalled.next;
+  const auto place = std::ranges::find(recalled.members, self_.node) - recalled.members.begin();
+  return id_behind(ViewId(recalled.next.value() - 1), static_cast<std::uint64_t>(place) + 1);
+}
+
+bool Founding::is_forced(const Recalled& recalled) const {
+  return forced_ && recalled.state == Recalled::State::waits && forced_->names(recalled);
+}
+
+// Two that are told to ask the same would outdo each other for ever: the one of the higher node gives up.
+void Founding::defer_to(const PromiseRequest& other) {
+  if (!forced_ || self_.node < other.members.front()) return;
+  forced_.reset();
+  request_.reset();
+}
+
 bool Founding::is_last_asked(const PromiseRequest& request) const {
   return promised_to_ && promised_to_->members == request.members && promised_to_->incarnations == request.incarnations &&
          promised_to_->roster == request.roster && promised_to_->logs == request.logs;

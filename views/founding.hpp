@@ -2,7 +2,8 @@
 // has heard of every founder that it is fresh; but what it heard may be over, and a group that it does not see may just have
 // taken that process in. So it asks all of them for a promise, and founds when it has every one. The founders are named by
 // the configuration, the first of which founds; or they are whoever is present, of whom the lowest founds. Where nodes
-// remember that a group was there, a majority of its last view founds the next one, be they configured as founders or not.
+// remember that a group was there, a majority of its last view founds the next one, be they configured as founders or not;
+// or less, if those who run the group say so.
 //
 // The invariant to remember: a node that has promised itself to a founding goes into no other view, unless it is told of
 // that by a process of the same founding. That one is in a view already: either it never made the promise, so the founding
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/views/decree.hpp>
@@ -66,6 +68,13 @@ class Founding {
   [[nodiscard]] bool on_request(const Join& from, PromiseRequest request);
   void on_promise(NodeId from, const Promise& promise);
   void on_remembered(const Join& from, Remembered said);
+  /// Those who run the group say that the processes of these nodes, this one among them, found the next view without the
+  /// rest, which are no majority of the last one. `really`: or only whether they could, and what may be lost. This process
+  /// asks; the word holds for these processes, as long as they are here, and nobody else comes who remembers the group.
+  /// Errors: bad_argument (named twice, or this one is not named); refused (they could not, or need no force); unsupported
+  /// (nothing is remembered, or an earlier release is among them); no_majority (they could; `really` is false).
+  [[nodiscard]] Result<void> force(std::span<const NodeId> named, bool really, std::span<const Met> met,
+                                   std::span<const Apart> apart);
   /// The sender of the notice is believed if `accepts` says so.
   void on_notice(const Join& from, ViewNotice notice);
   /// A connection is over. A node that comes back, with the same process or another, has to be asked again.
@@ -88,6 +97,13 @@ class Founding {
   [[nodiscard]] bool accepts(const Join& from, const ViewNotice& notice) const;
 
  private:
+  /// The word of those who run the group.
+  struct Forced {
+    std::vector<Join> members;
+    ViewId as;  ///< the id of the founding that was asked for by it; 0: none was yet
+    [[nodiscard]] bool names(const Recalled& recalled) const;
+  };
+
   [[nodiscard]] bool may_follow(const Join& from, ViewId view) const;
   void promise(std::span<const Met> met, Step& step);
   void answer(const PromiseRequest& asked, std::span<const Met> met, Step& step);
@@ -97,6 +113,10 @@ class Founding {
   [[nodiscard]] std::optional<PromiseRequest> complete(std::span<const Met> met, const Look& look) const;
   [[nodiscard]] bool remember(std::span<const Met> met, PromiseRequest& request);
   [[nodiscard]] bool is_last_asked(const PromiseRequest& request) const;
+  [[nodiscard]] std::optional<PromiseRequest> founding_by_memory(const Recalled& recalled) const;
+  [[nodiscard]] bool is_forced(const Recalled& recalled) const;
+  [[nodiscard]] ViewId first_id(const Recalled& recalled, const PromiseRequest& request) const;
+  void defer_to(const PromiseRequest& other);
   [[nodiscard]] std::vector<NodeId> founders(const Look& look) const;
   /// `remembered`: of the last view that nodes remember; without nodes: none do.
   [[nodiscard]] Roster first_roster(std::span<const NodeId> members, const Roster& remembered) const;
@@ -116,6 +136,7 @@ class Founding {
   std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of
   std::optional<Memories> memories_;          // where nodes keep a record
   std::vector<FirstLog> logs_;                // of the founder's first view
+  std::optional<Forced> forced_;
   std::vector<NodeId> living_;  // processes of this host that may go on from a view: they are not known to be fresh
 };
 

@@ -142,8 +142,8 @@ class Member final {
   void change_roster(const std::vector<RosterChange>& changes);
 
   /// Those who run the group say that these members of the present view go on without the rest, this one among them: tells
-  /// the others. `force`: also if those that are not named may be a majority, which may have gone on elsewhere. The view
-  /// that comes of it is told as any other. The poller's thread. Errors: bad_argument, refused, unsupported.
+  /// the others. `force`: also if the rest may be a majority, which may have gone on elsewhere. The view that comes of it is
+  /// told as any other. In no view yet: as `Founding::force`. The poller's. Errors: bad_argument, refused, unsupported.
   [[nodiscard]] Result<void> revive(std::span<const NodeId> members, bool force);
 
   /// Sends one message to one member of the present view, in order with others to the same; poller's thread. Dropped if it

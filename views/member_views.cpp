@@ -133,6 +133,13 @@ void Member::change_roster(const std::vector<RosterChange>& changes) {
 }
 
 Result<void> Member::revive(std::span<const NodeId> members, bool force) {
+  if (state_ == MemberState::looking) {
+    const Peers& peers = links_.peers();
+    SPINDRIFT_TRY(beginning_.founding.force(members, force, peers.met(), peers.apart()));
+    log::warn(log::Room::views, "is told to found the group without a majority",
+              {{"node", self()}, {"members", members.size()}});
+    return {};
+  }
   if (state_ != MemberState::stranded) {
     return Error(ErrorKind::refused, "this member has not lost the majority of its view")
         .fix("see how it is, and at which members a majority is lost: spindrift group why");

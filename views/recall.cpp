@@ -41,9 +41,9 @@ class Lineage {
     recalled.forked = forked_logs(recalled.logs, recalled.have);
     const bool waits = !recalled.awaited.empty() || !recalled.without.empty() || !recalled.forked.empty();
     recalled.state = waits ? Recalled::State::waits : Recalled::State::enough;
-    if (waits) return recalled;
     recalled.roster = latest.roster;
     recalled.founders = founders_after(latest);
+    for (const Join& each : latest.members) recalled.members.push_back(each.node);
     return recalled;
   }
 

@@ -39,8 +39,10 @@ struct Recalled {
   State state = State::first_day;
   ViewId next;                     ///< greater than every id that somebody remembers; 0 if nobody remembers one
   bool contested = false;          ///< the id before that is remembered of views of different nodes
-  std::vector<Join> founders;      ///< `enough`: in the order of the latest view, then by node; the first asks
-  Roster roster;                   ///< `enough`: of the view that they found; empty: none is known
+  std::vector<Join> founders;      ///< those that found, if these are enough: in the order of the latest view, then by
+                                   ///< node; the first asks
+  std::vector<NodeId> members;     ///< of the latest view, in rank order
+  Roster roster;                   ///< of the view that they found; empty: none is known
   std::vector<LastView> awaited;   ///< `waits`: the views without a majority here
   std::vector<RecordedLog> logs;   ///< of the latest view, or of the last where that had no members
   std::vector<NodeLogs> have;      ///< the logs of those that look for a group
@@ -56,6 +58,10 @@ struct Recalled {
 [[nodiscard]] Remembered remembered(const ViewRecord& own, std::span<const ViewMemory::Neighbor> neighbors);
 /// Differs where what is said does; 0: of no view.
 [[nodiscard]] std::uint64_t digest_of(const Remembered& said);
+
+/// For people: the subgroups whose log none of the founders has, and who may have it. Empty: there is none. `layout` has the
+/// names of subgroups.
+[[nodiscard]] std::string words_of_lost_logs(const Recalled& recalled, std::span<const SubgroupView> layout);
 
 /// For people: "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of 0, 2 has to come (…)", and what would
 /// be lost of each log without those that are missing. `self` has `own`. `layout` has the names of subgroups.

@@ -96,4 +96,22 @@ std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& ow
   return text;
 }
 
+std::string words_of_lost_logs(const Recalled& recalled, std::span<const SubgroupView> layout) {
+  std::string text;
+  for (const RecordedLog& log : recalled.logs) {
+    const bool kept = std::ranges::any_of(recalled.have, [&](const NodeLogs& each) {
+      const bool founds = std::ranges::find(recalled.founders, each.who) != recalled.founders.end();
+      return founds && std::ranges::any_of(log.holders, [&](const LogHolder& holder) {
+               return is_kept(holder, each.who.node, each.since);
+             });
+    });
+    if (kept) continue;
+    const std::string name = subgroup_text(log, layout);
+    text += (text.empty() ? "" : "; ") + ("subgroup " + name) + " is lost, and has no members, until one of " +
+            nodes_text(nodes_of(log.holders)) + " comes back with its log (before anything is deleted there, spindrift log "
+                                                "dump saves the messages)";
+  }
+  return text;
+}
+
 }  // namespace spindrift::views

@@ -95,6 +95,7 @@ GateResult run_gate(const GateOptions& options) {
   for (std::uint64_t seed = options.first; seed < options.first + options.seeds && !result.failure; ++seed) {
     if (options.on_seed) options.on_seed(seed);
     if (options.logs && Plan::of(seed).disks.empty()) continue;
+    if (options.forced && !Plan::of(seed).forces) continue;
     const bool one_view =
         options.kind == GateOptions::Kind::one_view || (options.kind == GateOptions::Kind::both && seed % 3 == 0);
     const auto play = one_view ? run_one_view : run_views;

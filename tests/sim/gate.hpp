@@ -18,6 +18,7 @@ struct GateOptions {
   Kind kind = Kind::both;  ///< both: every third seed is a run with one view, the others are runs with views
   bool split_rows = false;  ///< all with split rows; else some are run once more so, without a part in hash and counts
   bool logs = false;  ///< only plans with logged subgroups
+  bool forced = false;  ///< only plans in which a minority is told to found
   bool verbose = false;
   bool hashes = false;
   std::function<void(std::uint64_t seed)> on_seed;  ///< before each

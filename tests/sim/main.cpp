@@ -165,6 +165,7 @@ int main(int argc, char** argv) {
   app.add_flag("--views", views, "Only runs whose view changes");
   app.add_flag("--split-rows", options.split_rows, "Every run with split rows; without this every eighth again");
   app.add_flag("--logs", options.logs, "Only runs with views that have logged subgroups; other seeds are left out");
+  app.add_flag("--forced", options.forced, "Only runs in which a minority is told to found; other seeds are left out");
   app.add_flag("--verbose", options.verbose, "One line per state change and node");
   std::string levels = "off";
   app.add_option("--log", levels, "Levels of the members' log, as [SPINDRIFT] log takes them")->capture_default_str();
@@ -172,7 +173,7 @@ int main(int argc, char** argv) {
   app.add_flag("--probes", probes, "Fail if a probe was never hit");
   app.add_flag("--json", json, "Print the summary as one JSON object");
   CLI11_PARSE(app, argc, argv);
-  views = views || options.logs;
+  views = views || options.logs || options.forced;
   if (one_view != views) {
     options.kind = one_view ? spindrift::sim::GateOptions::Kind::one_view : spindrift::sim::GateOptions::Kind::views;
   }

@@ -96,6 +96,7 @@ enum class Probe : std::uint32_t {
   founded_again,
   founded_by_memory,
   founded_without_a_minority,
+  founded_by_force,
   record_lost,
   logs_lost,
   sent_again,

@@ -323,7 +323,8 @@ void Fleet::after_step(Process& process) {
   check_stuck(process);
   rows_.after_step(process.index_);
   note_state(process);
-  if (plan_.waits) look_after(process);
+  check_forced();
+  if (plan_.waits || plan_.forces) look_after(process);
 }
 
 // Which memory belongs to which view.

@@ -92,6 +92,8 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] LogBooks& log_books() noexcept { return log_books_; }
   [[nodiscard]] Releases& releases() noexcept { return releases_; }
   [[nodiscard]] std::vector<const View*> running_views() const;
+  /// The process was told to found with these, and no others.
+  void note_told(Process& process, const std::vector<NodeId>& named);
   [[nodiscard]] Network& network() noexcept { return network_; }
 
   void on_event(EventKind kind, std::uint32_t which) override;
@@ -176,6 +178,13 @@ class Fleet final : public Handler, public NetworkListener {
   void look_after(Process& process);
   [[nodiscard]] bool founds_beside_the_revived(const View& view) const;
 
+  // fleet_forced.cpp
+  [[nodiscard]] bool forcible(const Process& process);
+  [[nodiscard]] bool force(Process& process);
+  void check_forced();
+  void note_founded(const View& view);
+  [[nodiscard]] bool was_told_to_found(const Process& process);
+
   // fleet_liveness.cpp
   void heal_everything();
   void judge();
@@ -230,6 +239,11 @@ class Fleet final : public Handler, public NetworkListener {
   std::vector<Delivery> tampered_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> at_crash_;  ///< by node
   std::map<ViewId, std::vector<NodeId>> named_;  ///< by view that was revived: who was told last to go on
+  struct Told {
+    std::vector<NodeId> nodes;  ///< in order
+    std::vector<std::uint64_t> incarnations;
+  };
+  std::vector<Told> told_to_found_;  ///< by force
   Ticks cause_at_ = 0;  ///< when something happened last that may let somebody deliver; heartbeats do not
   Ticks unheard_until_ = 0;  ///< peers have heard of the last death in a step, whose stores they may see without a bell
   bool calm_ = false;                                             ///< no more faults, everybody is quick

@@ -101,6 +101,9 @@ void Fleet::act(const Action& action) {
       if (!runs) return;
       stop_member(*process, "told to stop");
       return after_step(*process);
+    case Action::Kind::found:
+      if (runs) static_cast<void>(force(*process));
+      return;
     case Action::Kind::forget:
       if (runs || records_.record(action.node) == nullptr) return;
       report_.hit(Probe::record_lost);

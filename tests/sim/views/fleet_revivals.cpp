@@ -57,7 +57,8 @@ bool Fleet::may_have_gone_on(const View& view) const {
 // Processes that look for a group out of its sight may be about to found one.
 bool Fleet::sees_who_looks(const Process& process) const {
   return std::ranges::all_of(processes_, [&](const auto& each) {
-    if (!each->running_ || each->frozen_ || each->state_ != MemberState::looking) return true;
+    const bool another = each.get() != &process;
+    if (!another || !each->running_ || each->frozen_ || each->state_ != MemberState::looking) return true;
     const auto link = process.member_->links().peers().connection_of(NodeId(each->node_));
     return link && link->who.incarnation == each->incarnation_;
   });
@@ -115,7 +116,8 @@ bool Fleet::founds_beside_the_revived(const View& view) const {
 // Nodes that are started anew out of sight could found a group beside what is revived.
 void Fleet::look_after(Process& process) {
   const bool in_sight = calm_ || std::ranges::none_of(plan_.actions, hides);
-  if (in_sight && revivable(process) && revivals_.chance(1, 4)) revive(process);
+  if (plan_.waits && in_sight && revivable(process) && revivals_.chance(1, 4)) revive(process);
+  if (plan_.forces && calm_ && looks(process.node_) && revivals_.chance(1, 16)) static_cast<void>(force(process));
 }
 
 }  // namespace spindrift::sim

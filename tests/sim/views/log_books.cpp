@@ -140,7 +140,8 @@ void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
   if (subgroup_at(view, subgroup).log_holders.empty() || !book.have.empty()) return;
   report_.hit(Probe::log_away);
   const View* const before = history_.right_before(view.id);
-  if (before == nullptr) return;
+  // Those that found by force are not to wait for one that has it.
+  if (before == nullptr || views::era_of(view.id) > views::era_of(before->id)) return;
   const std::vector<LogHolder>& holders = subgroup_at(*before, subgroup).log_holders;
   const auto has_it = [&](const LogHolder& holder) {
     return before->rank_of(holder.node) && !log_of_(holder.node.value(), subgroup).lost;

@@ -411,6 +411,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_log_returns(seed, plan);
   draw_trims(seed, plan);
   draw_logged_objects(seed, plan);
+  draw_forced(seed, plan);
   allow_looks(plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;

@@ -122,6 +122,8 @@ struct Action {
     move,             ///< likewise, at the place `count`, where later processes of `other` then listen
     drain,            ///< the process of `node` wants `other` drained
     undrain,          ///< likewise, let in again
+    found,            ///< the process of `node` is told to found with all that are here, if those that the last view needs
+                      ///< are not, and none of them has gone on
     forget,           ///< the record of `node` is lost, with its logs, unless a process of it runs
     lose_logs,        ///< its logs alone are
     create,           ///< the process of `node` wants the subgroup number `other` to be there, of the nodes of `count`, a
@@ -168,6 +170,7 @@ struct Plan {
   std::uint32_t broken_links = 0;  ///< if not 0, nothing else happens to members, but for sleeps that are hardly noticed
   bool deaths = false;  ///< nothing happens but that processes of one host die, one after another, up to the last but one
   bool waits = false;   ///< who has lost the majority waits, and is revived; all nodes begin with a release that can
+  bool forces = false;  ///< those that wait for a majority are told to found without it, also when all is healed
   bool storm = false;  ///< so impatient that live members are suspected: nothing is promised but safety
   smc::Ablation policy;
   FabricOptions fabric;
@@ -214,6 +217,8 @@ void draw_log_returns(std::uint64_t seed, Plan& plan);
 void draw_trims(std::uint64_t seed, Plan& plan);
 /// Objects that are made of their logs, in half of those subgroups.
 void draw_logged_objects(std::uint64_t seed, Plan& plan);
+/// All processes end, and a minority is told to found without the rest, in some plans; more of those with logs.
+void draw_forced(std::uint64_t seed, Plan& plan);
 /// Members that wait for a revival, in some plans.
 void draw_revivals(std::uint64_t seed, Plan& plan);
 /// Members that end when their application takes nothing for too long, in place of ones whose application fails.

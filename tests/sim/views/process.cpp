@@ -254,6 +254,7 @@ void Process::on_view(const views::NewView& news) {
   if (fleet_.view_tamper_) fleet_.view_tamper_(fleet_, index_, view);
   if (fleet_.founds_beside_strangers(view) || fleet_.founds_beside_the_revived(view))
     return fleet_.report_.end_unjudged();
+  fleet_.note_founded(view);
   const std::vector<bool> loading = this->loading();
   const std::uint32_t generation = fleet_.history_.generation();
   const View* const before = fleet_.history_.right_before(view.id);

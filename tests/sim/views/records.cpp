@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/views/mandate.hpp>
 
 namespace spindrift::sim {
 
@@ -20,6 +21,7 @@ class Records::Memory final : public views::ViewMemory {
     ByteReader reader(bytes);
     views::ViewRecord read;
     SPINDRIFT_CHECK(get_record(reader, read) && reader.complete() && read == record);
+    records_.note_eras(read);
     records_.nodes_[node_].record = std::move(read);
     return {};
   }
@@ -56,6 +58,19 @@ views::ViewMemory& Records::open(std::uint32_t node) {
   nodes_[node].lives = true;
   memories_.push_back(std::make_unique<Memory>(*this, node));
   return *memories_.back();
+}
+
+// A founding is accepted before anybody goes into its view, and the decree that it may follow was accepted before that.
+void Records::note_eras(const views::ViewRecord& record) {
+  const auto note = [this](const views::RecordedView& view) {
+    const bool later = views::era_of(view.id) > era_;
+    era_ = std::max(era_, views::era_of(view.id));
+    return later;
+  };
+  if (record.last) static_cast<void>(note(*record.last));
+  for (const views::RecordedView& view : record.accepted) {
+    if (note(view) && view.founded) later_eras_.push_back(view);
+  }
 }
 
 // Whether others remember views, and all of them earlier ones than this node: the last one of a host may have gone on alone,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <spindrift/views/view_memory.hpp>
@@ -31,6 +32,8 @@ class Records {
   /// No majority of that view's nodes has the record of it still.
   [[nodiscard]] bool is_forgotten(const View& view) const;
   [[nodiscard]] bool lives(std::uint32_t node) const { return nodes_[node].lives; }
+  /// The foundings since the last call that were stored before anything else of so late an era.
+  [[nodiscard]] std::vector<views::RecordedView> take_foundings_of_later_eras() { return std::exchange(later_eras_, {}); }
   /// As it is now; null: there is none.
   [[nodiscard]] const views::ViewRecord* record(std::uint32_t node) const {
     return nodes_[node].record ? &*nodes_[node].record : nullptr;
@@ -39,6 +42,7 @@ class Records {
  private:
   class Memory;
   [[nodiscard]] bool is_ahead(std::uint32_t node) const;
+  void note_eras(const views::ViewRecord& record);
   struct Node {
     std::optional<views::ViewRecord> record;
     bool lives = false;
@@ -47,6 +51,8 @@ class Records {
 
   const Plan& plan_;
   std::vector<Node> nodes_;
+  std::uint64_t era_ = 0;  // the latest that was stored
+  std::vector<views::RecordedView> later_eras_;
   std::vector<std::unique_ptr<views::ViewMemory>> memories_;  // of all processes
 };
 

@@ -244,6 +244,8 @@ class Player {
       action.kind = Action::Kind::start;
     else if (what == "crash")
       action.kind = Action::Kind::crash;
+    else if (what == "found")
+      action.kind = Action::Kind::found;
     else if (what == "forget")
       action.kind = Action::Kind::forget;
     else if (what == "lose_logs")

@@ -1,0 +1,185 @@
+// Foundings by less than a majority of the last view, as those who run the group say: who may, who asks, under which id.
+#include <algorithm>
+#include <string>
+
+#include <spindrift/core/result.hpp>
+
+#include "founding_nodes.hpp"
+
+namespace spindrift::views {
+namespace {
+
+Result<void> force(Nodes& nodes, std::uint32_t node, std::vector<std::uint32_t> named, bool really = true,
+                   std::uint32_t newest = revivals_since) {
+  std::vector<Founding::Met> met = nodes.met_by(node);
+  for (Founding::Met& each : met) each.versions.newest = newest;
+  return nodes.processes.at(node)->founding->force(ids(std::move(named)), really, met, nodes.apart);
+}
+
+std::string refusal(Nodes& nodes, std::uint32_t node, std::vector<std::uint32_t> named) {
+  const auto outcome = force(nodes, node, std::move(named));
+  return outcome ? "" : outcome.error().to_string() + "; " + outcome.error().fix();
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+/// Nodes of a view of five that they remember, which wait for one more.
+Nodes two_of_five() {
+  Nodes nodes;
+  for (const std::uint32_t node : {2U, 1U}) {
+    nodes.remember(node, recorded(7, {4, 2, 1, 0, 3}));
+    nodes.start(node);
+  }
+  nodes.run();
+  REQUIRE_FALSE(nodes.founded_by(1));
+  return nodes;
+}
+
+}  // namespace
+
+TEST_CASE("nodes that wait for a majority found without it when one of them is told to, in a later era") {
+  Nodes nodes = two_of_five();
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  nodes.run();
+  REQUIRE(nodes.founded_by(1));
+  CHECK(nodes.founded_by(1)->members == ids({1, 2}));
+  CHECK(nodes.founded_by(1)->id == id_behind(ViewId(7), 3));  // node 1 has place 2 of that view
+  REQUIRE(nodes.requests.size() == 1);
+  CHECK(nodes.accepted(1).back().founded);
+  REQUIRE_FALSE(nodes.accepted(2).empty());
+  CHECK(nodes.accepted(2).back().id == nodes.founded_by(1)->id);
+}
+
+TEST_CASE("who forces from another place of the same view founds under another id, and none of them under a revival's") {
+  Nodes nodes = two_of_five();
+  CHECK(refusal(nodes, 2, {1, 2}).empty());
+  nodes.run();
+  REQUIRE(nodes.founded_by(2));
+  CHECK(nodes.founded_by(2)->id == id_behind(ViewId(7), 2));
+  Mandate revived(5, {});
+  revived.hear({1, RankSet::first(1)});
+  revived.take_up();
+  CHECK(revived.ballot_of(Rank(0)) > 5);
+}
+
+TEST_CASE("nothing is founded as long as it is only asked what would be lost") {
+  Nodes nodes = two_of_five();
+  const auto asked = force(nodes, 1, {1, 2}, false);
+  REQUIRE_FALSE(asked);
+  CHECK(asked.error().kind() == ErrorKind::no_majority);
+  CHECK(has(asked.error().message(), "nodes 0, 3, 4 are missing: the last view of the group had nodes 4, 2, 1, 0, 3"));
+  CHECK(has(asked.error().message(), "there are two groups"));
+  CHECK(has(asked.error().fix(), "--force"));
+  nodes.run();
+  CHECK(nodes.requests.empty());
+}
+
+TEST_CASE("exactly those are named that are here and remember the group") {
+  Nodes nodes = two_of_five();
+  nodes.memories[5].stored = ViewRecord{100, std::nullopt, {}};
+  nodes.start(5);
+  nodes.run();
+  CHECK(has(refusal(nodes, 1, {1, 1}), "node 1 is named twice"));
+  CHECK(has(refusal(nodes, 1, {2}), "node 1 is asked, and is not named itself"));
+  CHECK(has(refusal(nodes, 1, {1}), "node 2 is here, too"));
+  CHECK(has(refusal(nodes, 1, {1, 2, 0}), "node 0 is named, and no process of it looks for the group"));
+  CHECK(has(refusal(nodes, 1, {1, 2, 5}), "node 5 is named, and has no part in the last view"));
+  CHECK(has(refusal(nodes, 1, {1, 2, 5}), "--members 2, 1"));
+  nodes.run();
+  CHECK(nodes.requests.empty());
+}
+
+TEST_CASE("a release that knows no eras among those that are named is refused") {
+  Nodes nodes = two_of_five();
+  const auto outcome = force(nodes, 1, {1, 2}, true, revivals_since - 1);
+  REQUIRE_FALSE(outcome);
+  CHECK(outcome.error().kind() == ErrorKind::unsupported);
+  CHECK(has(outcome.error().message(), "node 2 speaks version 17"));
+}
+
+TEST_CASE("a majority, a group that is there and one that nobody remembers need no force") {
+  Nodes nodes = two_of_five();
+  nodes.remember(0, recorded(7, {4, 2, 1, 0, 3}));
+  nodes.start(0);
+  for (const std::uint32_t node : {0U, 1U, 2U}) {
+    for (const Addressed& each : nodes.step(node)) nodes.deliver(node, each);
+  }
+  CHECK(has(refusal(nodes, 1, {0, 1, 2}), "found by themselves"));
+  nodes.run();
+  REQUIRE(nodes.founded_by(2));
+  CHECK(nodes.founded_by(2)->id == ViewId(8));
+  nodes.remember(3, recorded(7, {4, 2, 1, 0, 3}));
+  nodes.start(3);
+  CHECK(has(refusal(nodes, 3, {3}), "is in the group, and here"));
+  Nodes first_day;
+  first_day.start(1);
+  CHECK(has(refusal(first_day, 1, {1}), "no process here remembers a view"));
+}
+
+TEST_CASE("who comes and remembers the group voids the word, and so does one that starts again") {
+  Nodes nodes = two_of_five();
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  nodes.start(2);
+  nodes.run();
+  CHECK_FALSE(nodes.founded_by(1));
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  nodes.remember(0, recorded(7, {4, 2, 1, 0, 3}));
+  nodes.start(0);
+  nodes.run();
+  REQUIRE(nodes.founded_by(2));
+  CHECK(nodes.founded_by(2)->id == ViewId(8));
+  CHECK(nodes.founded_by(2)->members == ids({2, 1, 0}));
+}
+
+TEST_CASE("of two that are told to ask the same, and always do so at one time, the one of the lower node founds") {
+  Nodes nodes = two_of_five();
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  CHECK(refusal(nodes, 2, {1, 2}).empty());
+  for (int pass = 0; pass < 20 && !nodes.founded_by(1); ++pass) {
+    std::vector<std::pair<std::uint32_t, Addressed>> messages;
+    for (const std::uint32_t node : {2U, 1U}) {
+      for (Addressed& each : nodes.step(node)) messages.emplace_back(node, std::move(each));
+    }
+    for (const auto& [from, each] : messages) nodes.deliver(from, each);
+  }
+  REQUIRE(nodes.founded_by(1));
+  CHECK(nodes.founded_by(1)->members == ids({1, 2}));
+  CHECK_FALSE(nodes.founded_by(2));
+  const auto of_two = [](const PromiseRequest& each) { return each.members.front() == NodeId(2); };
+  CHECK(std::ranges::count_if(nodes.requests, of_two) == 1);  // it gives up when it hears the other's
+}
+
+TEST_CASE("a founding that was forced is asked for again under its id, and one behind it has another") {
+  Nodes nodes = two_of_five();
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  static_cast<void>(nodes.step(1));  // its request is lost
+  for (auto& [id, process] : nodes.processes) process->founding->on_lost();
+  nodes.run();
+  REQUIRE(nodes.founded_by(1));
+  CHECK(nodes.founded_by(1)->id == id_behind(ViewId(7), 3));
+  // Both had accepted it, and are started again: a majority of what they remember is here, and none of the view before.
+  nodes.processes.clear();
+  nodes.start(2);
+  nodes.start(1);
+  nodes.run();
+  CHECK_FALSE(nodes.founded_by(1));
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  nodes.run();
+  REQUIRE(nodes.founded_by(1));
+  CHECK(nodes.founded_by(1)->id == id_behind(id_behind(ViewId(7), 3), 1));  // the first of that founding
+}
+
+TEST_CASE("one that was not in the latest view is not told, and says who was") {
+  Nodes nodes;
+  nodes.remember(0, recorded(7, {0, 1, 2, 3, 4}), {recorded(8, {1, 2, 3, 4})});
+  nodes.start(0);
+  nodes.run();
+  CHECK(has(refusal(nodes, 0, {0}), "none of those that are here was in the latest view that is remembered, of nodes 1"));
+  nodes.remember(1, recorded(7, {0, 1, 2, 3, 4}), {recorded(8, {1, 2, 3, 4})});
+  nodes.start(1);
+  nodes.run();
+  CHECK(has(refusal(nodes, 0, {0, 1}), "--through 1"));
+  CHECK(refusal(nodes, 1, {0, 1}).empty());
+}
+
+}  // namespace spindrift::views
