@@ -58,6 +58,13 @@ Result<void> trim_log(const group::Channels& channels, const group::LogTrim& tri
   }
 }
 
+/// A process that looks for its group has nothing to change.
+Result<void> check_in_view(const group::SharedState& state) {
+  if (!state.view().members.empty()) return {};
+  return Error(ErrorKind::member_lost, state.own_name() + " looks for its group, and is in no view of it")
+      .fix("ask one that is in the group: spindrift group status says which are");
+}
+
 }  // namespace
 
 ReplicaBase& GroupCore::attach_replica(std::string_view name, const group::Replicas::Maker& make) {
@@ -77,6 +84,7 @@ Result<Roster> GroupCore::change_roster(group::RosterCall call, std::optional<Du
     SPINDRIFT_TRY_ASSIGN(const View revived, attached_.revivals.revive(*std::move(call.revive), limit, wake));
     return revived.roster;
   }
+  SPINDRIFT_TRY(check_in_view(environment_.state));
   if (call.trim) {
     SPINDRIFT_TRY(trim_log(channels_, *call.trim, limit));
     return environment_.state.view().roster;

@@ -169,7 +169,7 @@ bool GroupCore::take_from_application() {
   const bool written =
       attached_.tables.any() && member_->epoch() != nullptr && attached_.tables.write(member_->epoch()->table());
   if (attached_.rosters.any() && member_->epoch() != nullptr) member_->change_roster(attached_.rosters.take());
-  if (attached_.revivals.any() && member_->epoch() != nullptr) attached_.revivals.take(*member_);
+  if (attached_.revivals.any()) attached_.revivals.take(*member_);
   if (!private_post_.any()) return written;
   const group::PrivatePost::Posted posted = private_post_.post();
   for (const auto& message : posted.to_self) on_private(self(), message);
@@ -302,8 +302,8 @@ void GroupCore::on_view(const NewView& news) {
   for (const NodeId node : news.left) private_post_.on_gone(node);
   for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
   attached_.tell_askers(config_->group_name(), news.view.roster);  // before whoever wanted a change starts a node that asks
+  attached_.rosters.on_view(news.view);  // before anybody sees that there is a view, and asks for its roster
   environment_.on_view(news, self(), member_->epoch()->loaded());
-  attached_.rosters.on_view(news.view);
   const std::vector<SubgroupId> created = channels_.on_view(environment_, *member_, news.view, counters_->block);
   for (const SubgroupId id : created) {
     reports_->add(counters_->block, id, news.view.subgroup(id).name);

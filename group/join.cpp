@@ -285,12 +285,13 @@ void GroupCore::join(const group::Probe& probe) {
   make_member(probe);
   value_or_throw(observers_->start_elsewhere(*config_, opened.credentials, environment_.audit));
   value_or_throw(heartbeats_->start());
-  poller_ = value_or_throw(start_thread([this] { poll(); }));
-  await_view(opened.credentials.get(), limit);
+  // A process that waits for a majority can be told to found without one.
   attached_.roster_service.emplace(self(), *directory_, [this](const group::RosterCall& call) {
     return change_roster(call, call.patience);
   });
   value_or_throw(attached_.roster_service->start());
+  poller_ = value_or_throw(start_thread([this] { poll(); }));
+  await_view(opened.credentials.get(), limit);
 }
 
 views::MemberOptions GroupCore::member_options(const View& everybody, const group::Probe& probe) const {
@@ -409,7 +410,8 @@ void GroupCore::await_view(const fabric::tls::Credentials* credentials, Time lim
   }
   if (!starved && apart.empty() && !memory.empty()) {
     why = Error(ErrorKind::timed_out, waited_for(environment_.state.own_name(), waited, "a view") + ": " + memory)
-              .fix("start those nodes, or, if they do not come back, see what spindrift group forget does");
+              .fix("start those nodes; or, if they do not come back, start this one again, and see what spindrift group "
+                   "found does while it waits");
   }
   if (auto apart_by_keys = unproved(credentials, waited_for(environment_.state.own_name(), waited, "a view"), missing);
       apart_by_keys && !starved && apart.empty()) {
@@ -420,6 +422,7 @@ void GroupCore::await_view(const fabric::tls::Credentials* credentials, Time lim
               .because(fabric::tls::own_certificate_revoked("the list of node " + joined(witnesses)));
   }
   status_->on_failure(why);  // no poller does it any more
+  attached_.revivals.on_end(why);
   throw Exception(std::move(why));
 }
 

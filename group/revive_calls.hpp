@@ -1,5 +1,5 @@
-// Calls to revive a view that has lost its majority, from application threads to the poller, and what comes of them: each is
-// over when the members that it names are in a view together.
+// Calls to revive a view that has lost its majority, or to found without one, from application threads to the poller, and
+// what comes of them: each is over when the nodes that it names are in a view together.
 #pragma once
 
 #include <optional>
@@ -22,6 +22,7 @@ namespace spindrift::group {
 struct Revive {
   std::vector<NodeId> members;
   bool force = false;
+  bool found = false;  ///< in place of a view that has lost its majority: to nodes that look for the group
   bool operator==(const Revive&) const noexcept = default;
 };
 
@@ -31,7 +32,8 @@ class ReviveCalls {
   /// Any thread that runs no handlers. Errors: as Group::revive.
   template <class CallPoller>
   [[nodiscard]] Result<View> revive(Revive revive, std::optional<Duration> limit, const CallPoller& call_poller) {
-    return calls_.make({std::move(revive)}, limit, call_poller, late());
+    const bool founds = revive.found;
+    return calls_.make({std::move(revive)}, limit, call_poller, late(founds));
   }
 
   // The poller.
@@ -45,11 +47,12 @@ class ReviveCalls {
  private:
   struct Call {
     Revive revive;
-    std::optional<ViewId> of{};  ///< the view that is to be revived, once it is taken
+    bool taken = false;          ///< by the poller
+    std::optional<ViewId> of{};  ///< the view that is to be revived; nothing: one is to be founded
     std::optional<Result<View>> outcome{};
   };
 
-  [[nodiscard]] static Error late();
+  [[nodiscard]] static Error late(bool founds);
 
   CallList<Call> calls_;
 };

@@ -8,7 +8,7 @@
 namespace spindrift::group {
 
 std::string public_name_of(const RosterCall& call) {
-  if (call.revive) return "revive";
+  if (call.revive) return call.revive->found ? "found" : "revive";
   if (call.trim) return "trim_log";
   const bool one = call.changes.size() == 1;
   if (one && call.changes.front().kind == RosterChange::Kind::create) return "create_subgroup";

@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t version = 3;
 // Each of those that go on, as if it were a change of the roster: a member that knows no such kind refuses it.
 constexpr std::string_view revive_kind = "revive";
+constexpr std::string_view found_kind = "found";
 constexpr std::string_view trim_kind = "trim";  // likewise
 // A change of the layout's rings is asked for as one of a subgroup: whoever is asked knows which it is.
 constexpr std::array<std::string_view, 8> kinds{"add", "remove", "move", "drain", "undrain", "create", "drop", "change"};
@@ -127,12 +128,33 @@ std::string encode(const RosterCall& call) {
     if (each.is_of_subgroup()) changes.back()["subgroup"] = json_of(each.subgroup);
   }
   for (const NodeId node : call.revive ? call.revive->members : std::vector<NodeId>())
-    changes.push_back({{"kind", revive_kind}, {"node", node.value()}, {"force", call.revive->force}});
+    changes.push_back({{"kind", call.revive->found ? found_kind : revive_kind},
+                       {"node", node.value()},
+                       {"force", call.revive->force}});
   if (call.trim)
     changes.push_back({{"kind", trim_kind}, {"subgroup", call.trim->subgroup}, {"below", call.trim->below}});
   const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(call.patience).count();
   return Json{{"version", version}, {"changes", std::move(changes)}, {"patience_ms", patience}}.dump();
 }
+
+namespace {
+
+/// A word that is no change of the roster, of that kind.
+Result<void> take_word(const Json& json, const std::string& kind, RosterCall& call) {
+  if (kind == trim_kind) {
+    if (call.trim) return not_understood("one log is trimmed by each call");
+    call.trim = LogTrim{json.at("subgroup").get<std::string>(), whole_number(json.at("below"))};
+    return {};
+  }
+  if (!call.revive) call.revive.emplace().found = kind == found_kind;
+  if (call.revive->found != (kind == found_kind)) return not_understood("a view is revived, or one is founded");
+  SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(json.at("node")));
+  call.revive->members.push_back(node);
+  call.revive->force = json.at("force").get<bool>();
+  return {};
+}
+
+}  // namespace
 
 Result<RosterCall> decode_roster_call(std::string_view text) {
   return parsed<RosterCall>(text, [](const Json& json) -> Result<RosterCall> {
@@ -142,19 +164,12 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
     if (patience > static_cast<std::uint64_t>(most)) return not_understood("more patience than there can be");
     call.patience = std::chrono::milliseconds(patience);
     for (const Json& each : json.at("changes")) {
-      if (each.at("kind").get<std::string>() == revive_kind) {
-        if (!call.revive) call.revive.emplace();
-        SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
-        call.revive->members.push_back(node);
-        call.revive->force = each.at("force").get<bool>();
+      const std::string named = each.at("kind").get<std::string>();
+      if (named == revive_kind || named == found_kind || named == trim_kind) {
+        SPINDRIFT_TRY(take_word(each, named, call));
         continue;
       }
-      if (each.at("kind").get<std::string>() == trim_kind) {
-        if (call.trim) return not_understood("one log is trimmed by each call");
-        call.trim = LogTrim{each.at("subgroup").get<std::string>(), whole_number(each.at("below"))};
-        continue;
-      }
-      const auto kind = std::ranges::find(kinds, each.at("kind").get<std::string>());
+      const auto kind = std::ranges::find(kinds, named);
       if (kind == kinds.end()) return not_understood("no such change of a roster");
       SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
       RosterChange& change = call.changes.emplace_back();

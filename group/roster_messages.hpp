@@ -28,7 +28,7 @@ struct LogTrim {
 struct RosterCall {
   std::vector<RosterChange> changes;  ///< at most `roster_changes_max`; none: it asks for the roster as it is
   Duration patience{};                ///< whole milliseconds, up to `roster_patience_max`
-  std::optional<Revive> revive{};     ///< in place of changes
+  std::optional<Revive> revive{};     ///< in place of changes; also for who is in no view yet
   std::optional<LogTrim> trim{};      ///< likewise: of the log of the member that is called, alone
 };
 

@@ -190,6 +190,7 @@ void add_group_command(CLI::App& app, Work& chosen) {
   add_roster_commands(*group, chosen);
   add_created_subgroup_commands(*group, chosen);
   add_revive_command(*group, chosen);
+  add_found_command(*group, chosen);
   add_forget_command(*group, chosen);
   add("why", "Why nodes are gone or do not get away, subgroups are inadequate, or sends not possible", print_why);
 }

@@ -9,6 +9,8 @@ namespace spindrift::tools {
 void add_roster_commands(CLI::App& group, Work& chosen);
 /// revive.
 void add_revive_command(CLI::App& group, Work& chosen);
+/// found.
+void add_found_command(CLI::App& group, Work& chosen);
 /// create-subgroup, drop-subgroup and subgroups.
 void add_created_subgroup_commands(CLI::App& group, Work& chosen);
 

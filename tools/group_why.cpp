@@ -229,7 +229,7 @@ Explanation explain_looking(const NodeReport& node, const GroupReport& report) {
   return {{{"kind", "looking"}, {"node", id}, {"reason", reason}, {"at_ms", node.status.beginning.at_ms}},
           fmt::format("{} node {} began to look for its group, and waits for {}; fix: {}",
                       time_text(node.status.beginning.at_ms), id, reason,
-                      for_the_last ? "start those nodes, or, if they never come back, see what `spindrift group forget` does"
+                      for_the_last ? "start those nodes, or, if they never come back, see what `spindrift group found` does"
                       : for_a_view ? "see that no other process is this node, and that the members of the group run"
                                  : "start what is missing with the same configuration, or see `spindrift doctor` there")};
 }

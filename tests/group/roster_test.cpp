@@ -95,6 +95,16 @@ TEST_CASE("the word that a log is trimmed travels as a call of its own") {
   CHECK_FALSE(group::decode_roster_call(group::encode(call)));
 }
 
+TEST_CASE("the word that nodes found without a majority travels as one of its own, and not with that of a revival") {
+  const group::RosterCall call{{}, 1500ms, group::Revive{{NodeId(0), NodeId(7)}, true, true}};
+  const auto read = group::decode_roster_call(group::encode(call));
+  REQUIRE(read.ok());
+  CHECK(read->revive == call.revive);
+  std::string both = group::encode(call);
+  both.replace(both.find("found"), 5, "revive");
+  CHECK_FALSE(group::decode_roster_call(both).ok());
+}
+
 TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is none is told why") {
   const group::RosterCall call{{add_seven, remove_one, {Kind::move, NodeId(1), "d:1"}, {Kind::drain, NodeId(1), ""},
                                 {Kind::undrain, NodeId(0), ""}},

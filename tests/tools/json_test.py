@@ -31,7 +31,7 @@ KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status':
          'group why': 'group_why', 'group roster': 'group_roster', 'group add': 'group_roster', 'group remove': 'group_roster',
          'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'group subgroups': 'group_subgroups',
          'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups',
-         'group revive': 'group_revive', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log replay': 'tail',
+         'group revive': 'group_revive', 'group found': 'group_found', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log replay': 'tail',
          'log verify': 'log_verify', 'log trim': 'log_trim', 'doctor': 'doctor',
          'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
@@ -306,6 +306,25 @@ class Kinds(unittest.TestCase):
             self.assertIn('--yes', error_of(*about, code=2, stdin=subprocess.DEVNULL)['fix'])
             done = output_of(*about, '--yes')
             self.assertEqual((done['revived'], done['members'], done['given_up']), (True, [0], [1, 2]))
+            zero.wait_for(event='view', members=[0])
+
+    def test_group_found(self):
+        with Group() as group:
+            members = group.found()
+            for kind in (signal.SIGSTOP, signal.SIGKILL):  # none goes on without the others for a moment
+                for member in members:
+                    member.process.send_signal(kind)
+            for member in members:
+                member.process.wait()
+            zero = group.start_alone()
+            about = ('group', 'found', '--config', group.config, '--json', '--members', '0')
+            while subprocess.run([SPINDRIFT, *map(str, about)], capture_output=True, check=False).returncode != 10:
+                time.sleep(0.01)  # nobody tells when it listens
+            self.assertIn('nodes 1, 2 are missing', error_of(*about, code=10)['message'])
+            self.assertIn('--yes', error_of(*about, '--force', code=2, stdin=subprocess.DEVNULL)['fix'])
+            done = output_of(*about, '--force', '--yes')
+            self.assertEqual((done['founded'], done['members']), (True, [0]))
+            self.assertIn('nodes 1, 2 are missing', done['loss'])
             zero.wait_for(event='view', members=[0])
 
     def test_group_subgroups(self):
