@@ -88,17 +88,33 @@ TEST_CASE("an imposter in a view is found (J5)") {
 }
 
 TEST_CASE("a group that is founded anew may have the last one's ids once that is forgotten, and not before (V3)") {
-  for (const bool forgotten : {false, true}) {
+  for (const std::size_t remembering : {std::size_t{2}, std::size_t{1}}) {
     Story story;
     story.history.set_decided([](const View&) { return false; });
-    story.history.set_forgotten([&](const View&) { return forgotten; });
+    story.history.set_remembering([&](const View&) { return remembering; });
     for (std::uint32_t i = 0; i < 3; ++i) story.install(i, story.view(1, {0, 1, 2}));
     for (std::uint32_t i = 0; i < 3; ++i) story.history.on_end(i);
     story.history.on_start(3, 2, 103);
     View view = story.view(1, {2});
     view.incarnations = {103};
     story.install(3, view);
-    CHECK(story.found() == (forgotten ? "nothing" : "V3"));
+    CHECK(story.found() == (remembering == 1 ? "nothing" : "V3"));
+  }
+}
+
+TEST_CASE("a group that is founded with a later id is another one if nobody remembers the last, and goes on from it else") {
+  for (const std::size_t remembering : {std::size_t{1}, std::size_t{0}}) {
+    Story story;
+    story.history.set_decided([](const View&) { return false; });
+    story.history.set_remembering([&](const View&) { return remembering; });
+    for (std::uint32_t i = 0; i < 3; ++i) story.install(i, story.view(1, {0, 1, 2}));
+    for (std::uint32_t i = 0; i < 3; ++i) story.history.on_end(i);
+    story.history.on_start(3, 2, 103);
+    View view = story.view(2, {2});
+    view.incarnations = {103};
+    story.install(3, view);
+    CHECK(story.found() == "nothing");
+    CHECK(story.history.generation() == (remembering == 0 ? 1 : 0));
   }
 }
 

@@ -79,9 +79,9 @@ class History {
   using Decided = std::function<bool(const View&)>;
   void set_decided(Decided decided) { decided_ = std::move(decided); }
 
-  /// Whether no majority of the view's nodes has kept a record of it; none is forgotten if this is not set.
-  using Forgotten = std::function<bool(const View&)>;
-  void set_forgotten(Forgotten forgotten) { forgotten_ = std::move(forgotten); }
+  /// How many of the view's nodes have kept a record of it; all have if this is not set.
+  using Remembering = std::function<std::size_t(const View&)>;
+  void set_remembering(Remembering remembering) { remembering_ = std::move(remembering); }
 
   // Processes and what they send.
   void on_start(std::uint32_t process, std::uint32_t node, std::uint64_t incarnation);
@@ -197,6 +197,7 @@ class History {
   [[nodiscard]] Log* log_of(const Participant& participant) { return participant.log ? &logs_[*participant.log] : nullptr; }
   void violate(const char* invariant, std::uint32_t process, const std::string& what);
   bool founded_again(std::uint32_t process, const View& view);
+  [[nodiscard]] bool is_forgotten(const View& last, ViewId founded) const;
   [[nodiscard]] bool founded_by_memory(std::uint32_t process, const View& view) const;
   void check_founding(std::uint32_t process, const View& view);
   void check_view(std::uint32_t process, const View& view);
@@ -232,7 +233,7 @@ class History {
   Suspects suspects_;
   Heard heard_;
   Decided decided_;
-  Forgotten forgotten_;
+  Remembering remembering_;
   std::uint32_t idle_changes_ = 0;  // views that are as the one before, the newest in a row
   std::vector<Process> processes_;
   std::map<std::uint64_t, std::uint32_t> by_incarnation_;

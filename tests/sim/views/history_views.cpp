@@ -24,14 +24,21 @@ bool same(const View& a, const View& b) {
 
 }  // namespace
 
-// A total loss: all founders started anew, nobody of the old group is left, nor is its last view remembered: by whom an id
-// above the first is known, that is of a founding that came to nothing.
+// No majority remembers it, and what is founded is not behind it, or nobody does: an id above the first is behind a founding
+// that came to nothing then.
+bool History::is_forgotten(const View& last, ViewId founded) const {
+  if (!remembering_) return false;
+  const std::size_t remembering = remembering_(last);
+  return remembering == 0 || (founded <= last.id && 2 * remembering <= last.members.size());
+}
+
+// A total loss: all founders started anew, nobody of the old group is left, nor is its last view remembered.
 bool History::founded_again(std::uint32_t index, const View& view) {
   if (processes_[index].view || views_.empty() || views_.begin()->second.incarnations == view.incarnations) return false;
   const View* const known = this->view(view.id);  // a newcomer may be the last that hears of its view
   if (known != nullptr && known->incarnations == view.incarnations) return false;
   const View& last = views_.rbegin()->second;
-  if (view.id > ViewId(0) && (view.id > last.id || !forgotten_ || !forgotten_(last))) return false;
+  if (view.id > ViewId(0) && !is_forgotten(last, view.id)) return false;
   const auto lives = [](const Process& process) { return process.view && !process.ended; };
   if (std::any_of(processes_.begin(), processes_.end(), lives)) return false;
   past_.push_back(std::exchange(views_, {}));

@@ -257,10 +257,13 @@ void Process::on_view(const views::NewView& news) {
   fleet_.note_founded(view);
   const std::vector<bool> loading = this->loading();
   const std::uint32_t generation = fleet_.history_.generation();
-  const View* const before = fleet_.history_.right_before(view.id);
+  const View* before = fleet_.history_.right_before(view.id);
   const bool first = fleet_.history_.view(view.id) == nullptr;
   fleet_.history_.on_view(index_, {view, news.joined, news.left, news.failed, news.state_lost}, loading);
-  if (fleet_.history_.generation() != generation) fleet_.rows_.forget();
+  if (fleet_.history_.generation() != generation) {
+    fleet_.rows_.forget();
+    before = nullptr;  // everybody has forgotten it: what was founded since came to nothing, and this is behind that
+  }
   if (!fleet_.report_.failed()) fleet_.log_books_.on_view(index_, view, loading);
   fleet_.rosters_.on_view(index_, view, before);
   fleet_.blame_misplaced(view);

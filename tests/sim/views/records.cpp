@@ -104,13 +104,13 @@ bool Records::lose_logs(std::uint32_t node) {
   return true;
 }
 
-bool Records::is_forgotten(const View& view) const {
-  std::size_t remember = 0;
+std::size_t Records::remembering(const View& view) const {
+  std::size_t count = 0;
   for (std::size_t i = 0; i < view.members.size(); ++i) {
     const views::ViewRecord* const kept = record(view.members[i].value());
-    remember += kept != nullptr && kept->since <= view.incarnations[i] ? 1 : 0;
+    count += kept != nullptr && kept->since <= view.incarnations[i] ? 1 : 0;
   }
-  return 2 * remember <= view.members.size();
+  return count;
 }
 
 }  // namespace spindrift::sim

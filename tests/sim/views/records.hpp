@@ -1,6 +1,7 @@
 // The nodes' records of views in a run: each outlives its node's processes, until the plan has it lost.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,8 +30,8 @@ class Records {
   [[nodiscard]] bool lose_logs(std::uint32_t node);
   /// It was lost once.
   [[nodiscard]] bool was_lost(std::uint32_t node) const { return nodes_[node].lost; }
-  /// No majority of that view's nodes has the record of it still.
-  [[nodiscard]] bool is_forgotten(const View& view) const;
+  /// How many of that view's nodes have the record of it still.
+  [[nodiscard]] std::size_t remembering(const View& view) const;
   [[nodiscard]] bool lives(std::uint32_t node) const { return nodes_[node].lives; }
   /// The foundings since the last call that were stored before anything else of so late an era.
   [[nodiscard]] std::vector<views::RecordedView> take_foundings_of_later_eras() { return std::exchange(later_eras_, {}); }
