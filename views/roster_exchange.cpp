@@ -31,7 +31,7 @@ bool RosterExchange::on_message(Epoch* epoch, const PeerConnection& from, Messag
   if (const auto* notice = std::get_if<RosterNotice>(&message)) {
     if (epoch == nullptr) on_notice(from.id, notice->roster);
   } else if (const auto* request = std::get_if<RosterRequest>(&message)) {
-    if (rank) epoch->rosters().request(*rank, request->changes);
+    if (rank) on_request(*epoch, *rank, request->changes);
   } else if (auto* file = std::get_if<FileSizes>(&message)) {
     if (rank && file->view == epoch->id()) on_file(*epoch, *rank, std::move(file->sizes));
   } else if (auto* proposal = std::get_if<RosterProposal>(&message)) {
@@ -74,6 +74,12 @@ void RosterExchange::go_by(const Roster& heard) {
   if (in_force_ == roster) return;
   in_force_ = roster;
   links_.set_roster(roster, Links::Outsiders::stay);
+}
+
+// A leader that ends the view already, for a member which its roster strikes, keeps that one for no wish that it hears
+// now: the view would end with nothing changed, and the next one likewise. The wish is said again in that.
+void RosterExchange::on_request(Epoch& epoch, Rank from, std::span<const RosterChange> changes) {
+  if (epoch.change().state() == ViewChange::State::steady) epoch.rosters().request(from, changes);
 }
 
 void RosterExchange::on_file(Epoch& epoch, Rank from, std::vector<RingSizes> sizes) {

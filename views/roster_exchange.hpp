@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,7 @@ class RosterExchange {
   void on_notice(fabric::PeerId by, const Roster& roster);
   void go_by(const Roster& heard);
   void on_file(Epoch& epoch, Rank from, std::vector<RingSizes> sizes);
+  static void on_request(Epoch& epoch, Rank from, std::span<const RosterChange> changes);
   void on_proposal(Epoch& epoch, Rank from, RosterProposal proposal);
   void take(Epoch& epoch, Rank from, const Roster& roster);
   void say_held(Epoch& epoch, Rank to, const Digest& roster);
