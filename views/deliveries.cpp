@@ -73,7 +73,7 @@ void Deliveries::follow_log(const View& view, SubgroupId id, const RankSet& havi
   const bool taken_up = reader.away && !having.empty();
   reader.away = having.empty() && !view.subgroup(id).log_holders.empty();
   if (has_it && !reader.has_it) upcalls_.replay(id, log_.end(id));
-  reader.has_it = has_it;
+  reader.has_it = has_it || (reader.has_it && having.empty());  // nothing is added meanwhile: what waits here goes on
   reader.given |= has_it;
   reader.behind = !has_it && (reader.behind || (taken_up && reader.given && log_.end(id) > log_.everywhere(id)));
   if (reader.behind && view.subgroup(id).member_position(self_)) set_back_ = id;

@@ -226,6 +226,7 @@ TEST_CASE("who was given more of a log than is durable for sure cannot go on wit
   SECTION("it takes it up itself") {
     reading.begin(9, set_of({0}));
     CHECK_FALSE(reading.deliveries.set_back());
+    CHECK(reading.application.replays.size() == 1);
   }
   SECTION("others do") {
     reading.begin(9, set_of({1}));
