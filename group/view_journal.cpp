@@ -81,7 +81,7 @@ Result<Record> ViewJournal::last(const JournalContent& content) {
 // Each record is in the journal before it is in the file. One that is in the file alone tells of a journal that was lost, or
 // put back as it was before, and its logs with it; or of none at that time, and then of no logs.
 void ViewJournal::note_logs_lost(views::ViewRecord& record) const {
-  lose_logs(record, node_);
+  lose_logs(record, node_, wall_clock_ns());
   if (!record.last) return;
   log::warn(log::Room::group, "the journal lacks the node's last view: its logs count as lost",
             {{"node", node_}, {"view", record.last->id}, {"directory", place_.of(node_)}});

@@ -125,7 +125,7 @@ bool same_nodes(const RecordedView& a, const RecordedView& b) {
 }
 
 std::uint64_t next_incarnation(const ViewRecord& record, NodeId node) {
-  std::uint64_t latest = record.since;
+  std::uint64_t latest = std::max(record.since, record.logs_from);
   // The last view of a node that left is one without it; it is a holder of the logs there still.
   const auto note = [&](const RecordedView& view) {
     latest = std::max(latest, incarnation_in(view, node).value_or(0));
@@ -138,7 +138,10 @@ std::uint64_t next_incarnation(const ViewRecord& record, NodeId node) {
   return latest + 1;
 }
 
-void lose_logs(ViewRecord& record, NodeId node) { record.logs_from = next_incarnation(record, node); }
+// Others may remember a process of this node that had the logs, in a founding of which nothing came here.
+void lose_logs(ViewRecord& record, NodeId node, std::uint64_t now) {
+  record.logs_from = std::max(next_incarnation(record, node), now);
+}
 
 bool ViewRecord::accept(RecordedView view) {
   const auto same = std::ranges::find_if(accepted, [&](const RecordedView& each) { return same_nodes(each, view); });

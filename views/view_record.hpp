@@ -72,7 +72,8 @@ struct ViewRecord {
 /// whatever its clock says, or it would pass for one that this record has nothing of.
 [[nodiscard]] std::uint64_t next_incarnation(const ViewRecord& record, NodeId node);
 /// The node's logs are lost, and not this record of its views: its next process is the first that has what comes of them.
-void lose_logs(ViewRecord& record, NodeId node);
+/// `now`: by the clock that incarnations come of.
+void lose_logs(ViewRecord& record, NodeId node, std::uint64_t now);
 
 void put_holders(ByteWriter& writer, const std::vector<LogHolder>& holders);
 /// Holders, each node once, be they in a view or not. False: they are none.

@@ -128,8 +128,17 @@ TEST_CASE("logs that were lost without the record of views are none of a holder 
   record.last = RecordedView{ViewId(6), {}, {}};
   record.last->logs.push_back({SubgroupId(0), {}, {left}});
   CHECK(is_kept(left, NodeId(2), record.logs_since()));
-  lose_logs(record, NodeId(2));
+  lose_logs(record, NodeId(2), 30);
   CHECK_FALSE(is_kept(left, NodeId(2), record.logs_since()));
+  CHECK(is_kept({NodeId(2), next_incarnation(record, NodeId(2))}, NodeId(2), record.logs_since()));
+}
+
+TEST_CASE("logs that were lost are none of a process of which others know alone") {
+  ViewRecord record;
+  record.since = 7;
+  lose_logs(record, NodeId(2), 60);
+  CHECK_FALSE(is_kept({NodeId(2), 59}, NodeId(2), record.logs_since()));
+  CHECK(is_kept({NodeId(2), next_incarnation(record, NodeId(2))}, NodeId(2), record.logs_since()));
 }
 
 TEST_CASE("a record that is there and cannot be read keeps its process from starting") {

@@ -133,9 +133,7 @@ void Fleet::start_process(std::uint32_t node) {
   const Process* const newest_before = newest(node);
   const std::uint32_t index = network_.add_endpoint(NodeId(node));
   network_.set_host(index, plan_.nodes[node].host);
-  const std::uint64_t drawn = mix(plan_.seed ^ mix(index));
-  const std::uint64_t by_clock = plan_.clocks_go_back ? drawn : std::uint64_t{index} << 48 | drawn >> 16;
-  processes_.push_back(std::make_unique<Process>(*this, index, node, records_.incarnation_after(node, by_clock)));
+  processes_.push_back(std::make_unique<Process>(*this, index, node, records_.incarnation_after(node, clock_of_next())));
   Process& process = *processes_.back();
   if (newest_before != nullptr) report_.hit(Probe::restarted);
   history_.on_start(index, node, process.incarnation_);

@@ -118,6 +118,7 @@ class Fleet final : public Handler, public NetworkListener {
 
   // fleet.cpp: processes and their steps
   void start_process(std::uint32_t node);
+  [[nodiscard]] std::uint64_t clock_of_next() const;
   void launch(Process& process);
   void schedule_step(Process& process);
   void step_process(Process& process);

@@ -26,6 +26,12 @@ bool Fleet::is_decided(const View& view) const {
   });
 }
 
+// By it the next process is to get its incarnation.
+std::uint64_t Fleet::clock_of_next() const {
+  const std::uint64_t drawn = mix(plan_.seed ^ mix(processes_.size()));
+  return plan_.clocks_go_back ? drawn : std::uint64_t{processes_.size()} << 48 | drawn >> 16;
+}
+
 void Fleet::act(const Action& action) {
   Process* const process = newest(action.node);
   const bool runs = process != nullptr && process->running_;
@@ -111,7 +117,7 @@ void Fleet::act(const Action& action) {
       if (records_.record(action.node) == nullptr) node_logs_.lose(action.node);
       return;
     case Action::Kind::lose_logs:
-      if (runs || !records_.lose_logs(action.node)) return;
+      if (runs || !records_.lose_logs(action.node, clock_of_next())) return;
       report_.hit(Probe::logs_lost);
       return node_logs_.lose(action.node);
     case Action::Kind::move:

@@ -98,9 +98,9 @@ void Records::lose(std::uint32_t node) {
   nodes_[node].lost = true;
 }
 
-bool Records::lose_logs(std::uint32_t node) {
+bool Records::lose_logs(std::uint32_t node, std::uint64_t by_clock) {
   if (nodes_[node].lives || !nodes_[node].record) return false;
-  views::lose_logs(*nodes_[node].record, NodeId(node));
+  views::lose_logs(*nodes_[node].record, NodeId(node), by_clock);
   return true;
 }
 

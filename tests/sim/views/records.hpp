@@ -26,8 +26,8 @@ class Records {
   void on_end(std::uint32_t node) { nodes_[node].lives = false; }
   /// The record is lost, unless a process has it, or others remember earlier views alone.
   void lose(std::uint32_t node);
-  /// Its logs are lost, and not the record. False: a process has them, or there is none.
-  [[nodiscard]] bool lose_logs(std::uint32_t node);
+  /// Its logs are lost, and not the record, at that time of its clock. False: a process has them, or there is none.
+  [[nodiscard]] bool lose_logs(std::uint32_t node, std::uint64_t by_clock);
   /// It was lost once.
   [[nodiscard]] bool was_lost(std::uint32_t node) const { return nodes_[node].lost; }
   /// How many of that view's nodes have the record of it still.
