@@ -76,7 +76,8 @@ void Deliveries::follow_log(const View& view, SubgroupId id, const RankSet& havi
   reader.has_it = has_it || (reader.has_it && having.empty());  // nothing is added meanwhile: what waits here goes on
   reader.given |= has_it;
   reader.behind = !has_it && (reader.behind || (taken_up && reader.given && log_.end(id) > log_.everywhere(id)));
-  if (reader.behind && view.subgroup(id).member_position(self_)) set_back_ = id;
+  // Out of the subgroup it goes on with what it was given, unless its application is being given more of its own log.
+  if (reader.behind && (view.subgroup(id).member_position(self_) || upcalls_.state_at_work(id))) set_back_ = id;
 }
 
 bool Deliveries::end_loading(SubgroupId id, std::span<const std::byte> kept_at_source) {

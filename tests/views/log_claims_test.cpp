@@ -232,6 +232,11 @@ TEST_CASE("who was given more of a log than is durable for sure cannot go on wit
     reading.begin(9, set_of({1}));
     CHECK(reading.deliveries.set_back() == SubgroupId(0));
   }
+  SECTION("others do, and its application is being given its own log, though it is out of the subgroup") {
+    reading.application.saved = false;
+    reading.begin(9, set_of({1}), false);
+    CHECK(reading.deliveries.set_back() == SubgroupId(0));
+  }
   SECTION("others do, and it comes into the subgroup later") {
     reading.begin(9, set_of({1}), false);
     CHECK_FALSE(reading.deliveries.set_back());
