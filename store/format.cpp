@@ -71,7 +71,9 @@ bool is_digested(std::span<const std::byte> block, std::size_t fields_bytes) noe
 }
 
 /// Whether a segment can be as large as its head says, with that many ends of logs: the digest is one that anybody can make.
+// No process is later than the last incarnation that there could be, so none has it.
 bool is_possible(const SegmentHead& head) noexcept {
+  if (head.seal.incarnation == 0 || head.seal.incarnation == ~std::uint64_t{0}) return false;
   return head.logs <= logs_max && head.bytes % block_bytes == 0 && head.bytes >= entries_at(head.logs);
 }
 

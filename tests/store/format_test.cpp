@@ -94,6 +94,11 @@ TEST_CASE("a head that says what no segment can be is damaged, whoever has diges
     head.logs = logs;
     CHECK(read_head(head_block(head)).state == BlockState::damaged);
   }
+  for (const std::uint64_t incarnation : {std::uint64_t{0}, ~std::uint64_t{0}}) {
+    head = example_head();
+    head.seal.incarnation = incarnation;
+    CHECK(read_head(head_block(head)).state == BlockState::damaged);
+  }
 }
 
 TEST_CASE("a mark of another segment, incarnation or journal does not count") {
