@@ -77,8 +77,8 @@ bool confirmed(const FoundOptions& options, const Error& loss) {
   return says_yes(
       fmt::format("Node{} {} then found{} the group without these, with the logs of those that are named.\n"
                   "Start those that are missing, should they come back, where they can reach one of these: they join as\n"
-                  "newcomers. A majority of the last view that finds only itself founds a group of the same name, which\n"
-                  "ends when the two meet.\n"
+                  "newcomers. A majority of the last view that finds only itself founds a group of the same name: where\n"
+                  "both run and meet, that one ends; where it alone runs, its logs take the place of these.\n"
                   "Found?",
                   one ? "" : "s", listed(named_by(options)), one ? "s" : ""),
       nobody);
