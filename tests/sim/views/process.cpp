@@ -209,6 +209,7 @@ void Process::load_checkpoint(std::uint32_t subgroup) {
 
 void Process::on_durable(SubgroupId id, std::uint64_t version) {
   fleet_.upcall(*this);
+  if (fleet_.report_.failed()) return;  // of a view that is not judged nothing is known
   fleet_.log_books_.on_durable(index_, id.value(), version);
   fleet_.node_logs_.may_trim(index_, id.value(), version, fleet_.log_books_.given(index_, id.value()));
 }
