@@ -30,8 +30,16 @@ struct Knowledge {
   std::span<const Apart> apart;
 };
 
+/// The names that would do. Of nodes that left before the last one did, none can found.
+std::string right_names(const Knowledge& about) {
+  const std::vector<NodeId> here = nodes_of(about.recalled.founders);
+  if (!here.empty()) return "name those that are here: --members " + listed(here);
+  return "nobody who is here can found: start one that was in the last view; or, if it is gone for good, save the messages "
+         "of one that is here (spindrift log dump), and have all forget (spindrift group forget)";
+}
+
 Error wrong(ErrorKind kind, const std::string& what, const Knowledge& about) {
-  return Error(kind, what).fix("name those that are here: --members " + listed(nodes_of(about.recalled.founders)));
+  return Error(kind, what).fix(right_names(about));
 }
 
 /// The reason why that node, which is named, is none of those that could found.
@@ -44,8 +52,7 @@ Error missing(NodeId node, const Knowledge& about) {
   if (node != about.self && std::ranges::none_of(about.met, is_it)) {
     return Error(ErrorKind::refused, node_text(node) + " is named, and no process of it looks for the group in reach of " +
                                          node_text(about.self))
-        .fix("start it, and see that the two reach each other; or name those that are here: --members " +
-             listed(nodes_of(about.recalled.founders)));
+        .fix("start it, and see that the two reach each other; or " + right_names(about));
   }
   if (std::ranges::none_of(about.recalled.have, is_it)) {
     return Error(ErrorKind::refused, node_text(node) + " is named, and has not said yet what it remembers")

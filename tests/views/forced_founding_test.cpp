@@ -89,6 +89,20 @@ TEST_CASE("exactly those are named that are here and remember the group") {
   CHECK(nodes.requests.empty());
 }
 
+TEST_CASE("nodes that left before the last one did found nothing, and are told what to do with their logs") {
+  Nodes nodes;
+  for (const std::uint32_t node : {1U, 2U}) {
+    nodes.remember(node, recorded(7, {0}));
+    nodes.memories[node].stored->standing = ViewRecord::Standing::left;
+    nodes.start(node);
+  }
+  nodes.run();
+  const std::string told = refusal(nodes, 1, {1, 2});
+  CHECK(has(told, "has no part in the last view"));
+  CHECK(has(told, "spindrift log dump"));
+  CHECK_FALSE(has(told, "--members"));
+}
+
 TEST_CASE("a release that knows no eras among those that are named is refused") {
   Nodes nodes = two_of_five();
   const auto outcome = force(nodes, 1, {1, 2}, true, revivals_since - 1);
