@@ -87,17 +87,26 @@ TEST_CASE("an imposter in a view is found (J5)") {
   CHECK(story.found() == "J5");
 }
 
+namespace {
+
+/// All members of view 1 end, and node 2 founds one with that id, where so many of them remember the last.
+void found_anew(Story& story, std::uint64_t id, std::size_t remembering) {
+  story.history.set_decided([](const View&) { return false; });
+  story.history.set_remembering([remembering](const View&) { return remembering; });
+  for (std::uint32_t i = 0; i < 3; ++i) story.install(i, story.view(1, {0, 1, 2}));
+  for (std::uint32_t i = 0; i < 3; ++i) story.history.on_end(i);
+  story.history.on_start(3, 2, 103);
+  View view = story.view(id, {2});
+  view.incarnations = {103};
+  story.install(3, view);
+}
+
+}  // namespace
+
 TEST_CASE("a group that is founded anew may have the last one's ids once that is forgotten, and not before (V3)") {
   for (const std::size_t remembering : {std::size_t{2}, std::size_t{1}}) {
     Story story;
-    story.history.set_decided([](const View&) { return false; });
-    story.history.set_remembering([&](const View&) { return remembering; });
-    for (std::uint32_t i = 0; i < 3; ++i) story.install(i, story.view(1, {0, 1, 2}));
-    for (std::uint32_t i = 0; i < 3; ++i) story.history.on_end(i);
-    story.history.on_start(3, 2, 103);
-    View view = story.view(1, {2});
-    view.incarnations = {103};
-    story.install(3, view);
+    found_anew(story, 1, remembering);
     CHECK(story.found() == (remembering == 1 ? "nothing" : "V3"));
   }
 }
@@ -105,14 +114,7 @@ TEST_CASE("a group that is founded anew may have the last one's ids once that is
 TEST_CASE("a group that is founded with a later id is another one if nobody remembers the last, and goes on from it else") {
   for (const std::size_t remembering : {std::size_t{1}, std::size_t{0}}) {
     Story story;
-    story.history.set_decided([](const View&) { return false; });
-    story.history.set_remembering([&](const View&) { return remembering; });
-    for (std::uint32_t i = 0; i < 3; ++i) story.install(i, story.view(1, {0, 1, 2}));
-    for (std::uint32_t i = 0; i < 3; ++i) story.history.on_end(i);
-    story.history.on_start(3, 2, 103);
-    View view = story.view(2, {2});
-    view.incarnations = {103};
-    story.install(3, view);
+    found_anew(story, 2, remembering);
     CHECK(story.found() == "nothing");
     CHECK(story.history.generation() == (remembering == 0 ? 1 : 0));
   }

@@ -66,6 +66,12 @@ struct LogStory : Story {
   void append_everywhere(const std::vector<std::byte>& payload, std::uint64_t sequence) {
     for (std::uint32_t process = 0; process < 3; ++process) append(process, payload, sequence);
   }
+  /// All disks have two messages, of which so many are reported durable.
+  void have_two(std::uint64_t reported) {
+    for (std::uint64_t i = 0; i < 2; ++i) append_everywhere(message(0), i);
+    write_everything();
+    books.on_durable(0, 0, reported);
+  }
   void write_everything() {
     for (NodeLog& log : logs) log.durable = log.now.entries.size();
   }
@@ -132,10 +138,7 @@ TEST_CASE("an entry that another log has otherwise is found, unless all had stop
 TEST_CASE("a first view without what was reported durable is found (D2)") {
   for (const bool reported : {false, true}) {
     LogStory story;
-    story.append_everywhere(story.message(0), 0);
-    story.append_everywhere(story.message(0), 1);
-    story.write_everything();
-    story.books.on_durable(0, 0, reported ? 2 : 1);
+    story.have_two(reported ? 2 : 1);
     story.stop_all({3, 4});
     for (NodeLog& log : story.logs) log.now.entries.resize(1);
     story.found(1, {3, 4});
@@ -397,10 +400,7 @@ TEST_CASE("a subgroup that waits for its log beside a holder that is back is fou
 TEST_CASE("a log that is taken up without what was reported durable is found (D2)") {
   for (const bool reported : {false, true}) {
     LogStory story;
-    story.append_everywhere(story.message(0), 0);
-    story.append_everywhere(story.message(0), 1);
-    story.write_everything();
-    story.books.on_durable(0, 0, reported ? 2 : 1);
+    story.have_two(reported ? 2 : 1);
     View waiting = story.view_of(1, {2}, {0, 1});
     waiting.subgroups[0].members.clear();
     waiting.subgroups[0].senders.clear();

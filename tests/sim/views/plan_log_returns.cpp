@@ -3,13 +3,14 @@
 
 #include "../random.hpp"
 #include "plan.hpp"
+#include "timeline.hpp"
 
 namespace spindrift::sim {
 namespace {
 
 class ReturnDrawer {
  public:
-  ReturnDrawer(Random& random, Plan& plan) : random_(random), plan_(plan) {}
+  ReturnDrawer(Random& random, Plan& plan) : random_(random), plan_(plan), time_(random, plan) {}
 
   /// A minority has the log alone.
   void choose(SubgroupPlan& subgroup) {
@@ -21,43 +22,39 @@ class ReturnDrawer {
     subgroup.minimum = std::min<std::uint32_t>(subgroup.minimum, static_cast<std::uint32_t>(holders_.size()));
   }
   void draw() {
-    pass(20'000, 4'000'000);
+    time_.pass(20'000, 4'000'000);
     for (std::uint64_t left = random_.between(1, 3); left > 0; --left) {
       const bool at_once = random_.chance(1, 3);
       random_.shuffle(holders_);
       for (const std::uint32_t node : holders_) {
         end(node);
-        if (!at_once) pass(1, 1'000'000);
+        if (!at_once) time_.pass(1, 1'000'000);
       }
-      pass(1'000, 1'000'000);
-      for (const std::uint32_t node : holders_) act(Action::Kind::crash, node);  // what has not come to its effect
-      if (!plan_.clocks_go_back && random_.chance(1, 6)) act(Action::Kind::lose_logs, holders_.front());
+      time_.pass(1'000, 1'000'000);
+      for (const std::uint32_t node : holders_) time_.act(Action::Kind::crash, node);  // what has not come to its effect
+      if (!plan_.clocks_go_back && random_.chance(1, 6)) time_.act(Action::Kind::lose_logs, holders_.front());
       random_.shuffle(holders_);
       const bool together = random_.chance(1, 2);
       for (const std::uint32_t node : holders_) {
-        act(Action::Kind::start, node);
-        pass(1, together ? 20'000 : 2'000'000);
+        time_.act(Action::Kind::start, node);
+        time_.pass(1, together ? 20'000 : 2'000'000);
       }
-      pass(1'000, 3'000'000);
+      time_.pass(1'000, 3'000'000);
     }
-    plan_.faults_end = std::max(plan_.faults_end, at_ + 100'000);
+    plan_.faults_end = std::max(plan_.faults_end, time_.at + 100'000);
   }
 
  private:
-  void pass(std::uint64_t least, std::uint64_t most) { at_ += static_cast<Ticks>(random_.spread(least, most)); }
-  void act(Action::Kind kind, std::uint32_t node, std::uint64_t count = 0) {
-    plan_.actions.push_back({at_, kind, node, 0, 0, count, Cut::nothing});
-  }
   void end(std::uint32_t node) {
-    if (random_.chance(1, 2)) return act(Action::Kind::leave, node);
-    if (random_.chance(1, 2)) return act(Action::Kind::crash, node);
-    act(Action::Kind::crash_at, node, random_.spread(1, 60));
+    if (random_.chance(1, 2)) return time_.act(Action::Kind::leave, node);
+    if (random_.chance(1, 2)) return time_.act(Action::Kind::crash, node);
+    time_.act(Action::Kind::crash_at, node, random_.spread(1, 60));
   }
 
   Random& random_;
   Plan& plan_;
   std::vector<std::uint32_t> holders_;
-  Ticks at_ = 0;
+  Timeline time_;
 };
 
 }  // namespace

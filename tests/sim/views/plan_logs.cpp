@@ -3,6 +3,7 @@
 
 #include "../random.hpp"
 #include "plan.hpp"
+#include "timeline.hpp"
 
 namespace spindrift::sim {
 namespace {
@@ -22,68 +23,58 @@ DiskPlan draw_disk(Random& random, bool fails) {
 /// All die, most at once and in the middle of traffic. A majority comes back, then perhaps others.
 class TotalStops {
  public:
-  TotalStops(Random& random, Plan& plan) : random_(random), plan_(plan) {}
+  TotalStops(Random& random, Plan& plan) : random_(random), plan_(plan), time_(random, plan) {}
 
   void draw() {
-    pass(20'000, 5'000'000);
+    time_.pass(20'000, 5'000'000);
     for (std::uint64_t left = random_.between(1, 4); left > 0; --left) {
       stop();
-      pass(1'000, 200'000);
+      time_.pass(1'000, 200'000);
       start();
-      pass(20'000, 4'000'000);
+      time_.pass(20'000, 4'000'000);
       if (random_.chance(1, 2)) churn();
     }
-    plan_.faults_end = std::max(plan_.faults_end, at_ + 100'000);
+    plan_.faults_end = std::max(plan_.faults_end, time_.at + 100'000);
   }
 
  private:
-  void pass(std::uint64_t least, std::uint64_t most) { at_ += static_cast<Ticks>(random_.spread(least, most)); }
-  void act(Action::Kind kind, std::uint32_t node, std::uint64_t count = 0) {
-    plan_.actions.push_back({at_, kind, node, 0, 0, count, Cut::nothing});
-  }
-  std::vector<std::uint32_t> everybody() {
-    std::vector<std::uint32_t> order;
-    for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) order.push_back(i);
-    random_.shuffle(order);
-    return order;
-  }
   void stop() {
     const bool at_once = random_.chance(1, 2);
     const std::uint64_t late = random_.spread(1, random_.chance(1, 2) ? 1'000 : 300'000);
-    const std::vector<std::uint32_t> order = everybody();
+    const std::vector<std::uint32_t> order = time_.everybody();
     for (const std::uint32_t node : order) {
       const bool at_effect = random_.chance(1, 5);
       const bool leaves = random_.chance(1, 16);
-      act(leaves ? Action::Kind::leave : at_effect ? Action::Kind::crash_at : Action::Kind::crash, node,
+      time_.act(leaves ? Action::Kind::leave : at_effect ? Action::Kind::crash_at : Action::Kind::crash, node,
           at_effect && !leaves ? random_.spread(1, 60) : 0);
-      if (!at_once) at_ += static_cast<Ticks>(random_.below(late));
+      if (!at_once) time_.at += static_cast<Ticks>(random_.below(late));
     }
-    at_ += static_cast<Ticks>(random_.spread(1'000, 100'000));
-    for (const std::uint32_t node : order) act(Action::Kind::crash, node);
+    time_.at += static_cast<Ticks>(random_.spread(1'000, 100'000));
+    for (const std::uint32_t node : order) time_.act(Action::Kind::crash, node);
   }
   void start() {
-    const std::vector<std::uint32_t> order = everybody();
+    const std::vector<std::uint32_t> order = time_.everybody();
     const std::size_t majority = order.size() / 2 + 1;
     const std::size_t first = random_.chance(1, 4) ? random_.between(1, order.size()) : majority;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i == first) pass(1'000, 3'000'000);
+      if (i == first) time_.pass(1'000, 3'000'000);
       if (i >= first && random_.chance(1, 3)) continue;
-      act(Action::Kind::start, order[i]);
-      at_ += static_cast<Ticks>(random_.spread(1, random_.chance(3, 4) ? 20'000 : 1'000'000));
+      time_.act(Action::Kind::start, order[i]);
+      time_.at += static_cast<Ticks>(random_.spread(1, random_.chance(3, 4) ? 20'000 : 1'000'000));
     }
   }
 
   // Nodes come and go, and take logs along.
   void churn() {
     for (std::uint64_t left = random_.between(1, 4); left > 0; --left) {
-      at_ = draw_restart(random_, plan_, static_cast<std::uint32_t>(random_.below(plan_.nodes.size())), at_);
-      if (random_.chance(1, 2)) pass(1'000, 1'000'000);
+      time_.at = draw_restart(random_, plan_, static_cast<std::uint32_t>(random_.below(plan_.nodes.size())), time_.at);
+      if (random_.chance(1, 2)) time_.pass(1'000, 1'000'000);
     }
   }
 
   Random& random_;
   Plan& plan_;
-  Ticks at_ = 0;
+  Timeline time_;
 };
 
 bool is_in_before(const View* before, std::size_t subgroup, NodeId node) {
