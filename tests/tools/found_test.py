@@ -9,10 +9,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
+
+from waiting import PATIENCE_S, until
 
 SPINDRIFT = sys.argv[1]
-PATIENCE_S = 60
 CONFIG = """[SPINDRIFT]
 group_name = forced
 members = 0, 1, 2, 3
@@ -94,14 +94,6 @@ class Nodes:
         """What a node has, without its own times."""
         lines = self.run("log", "dump", subgroup, "--id", str(node), "--json").stdout.splitlines()
         return [(each["log_version"], each["view"], each["node"], each["text"]) for each in map(json.loads, lines)]
-
-
-def until(holds, why):
-    limit = time.monotonic() + PATIENCE_S
-    while not holds():
-        if time.monotonic() > limit:
-            sys.exit(why())
-        time.sleep(0.05)
 
 
 def refusals(nodes):

@@ -14,8 +14,9 @@ import sys
 import tempfile
 import time
 
+from waiting import PATIENCE_S, until
+
 SPINDRIFT, FABRIC, JOURNAL = sys.argv[1], sys.argv[2], "journal" in sys.argv[3:]
-PATIENCE_S = 60
 
 
 def free_ports(count):
@@ -114,14 +115,6 @@ class Group:
 
     def until_said(self, node, text):
         until(lambda: text in self.said(node), lambda: f"node {node} did not say \"{text}\" but:\n{self.said(node)}")
-
-
-def until(holds, why):
-    limit = time.monotonic() + PATIENCE_S
-    while not holds():
-        if time.monotonic() > limit:
-            sys.exit(why())
-        time.sleep(0.05)
 
 
 def kill_all(group):
