@@ -50,7 +50,7 @@ NodeId told_by(const FoundOptions& options, const GroupReport& report, const std
   const std::string of_these = options.through ? fmt::format("node {} is not one of the nodes that are named, run here, and "
                                                              "look for the group", *options.through)
                                                : "none of the nodes that are named looks for the group here";
-  const std::string seen = here.empty() ? "" : fmt::format("; node {} runs here, and is in a view, or was", listed(here));
+  const std::string seen = here.empty() ? "" : "; of these run here: " + listed(here);
   throw Exception(Error(ErrorKind::refused, of_these + seen)
                       .at(place)
                       .fix("start one that is named on this host, and say this while it waits: it does so for "
