@@ -95,7 +95,9 @@ void HistoryWriter::take(std::span<const std::byte> bytes) {
   }
   const HistoryHead head = *field_at_front<HistoryHead>(bytes);
   constexpr Duration longest = std::chrono::milliseconds(history_age_ms_most);
-  const Duration age = std::min(Duration(begin_.now - head.delivered), longest);
+  // Two possible times may be further apart than a duration can say.
+  const bool beyond = head.delivered < begin_.now - longest.count();
+  const Duration age = beyond ? longest : Duration(begin_.now - head.delivered);
   const auto payload = bytes.subspan(sizeof head, static_cast<std::size_t>(head.bytes));
   history_.append({NodeId(head.sender), SenderRank(head.sender_rank), MessageIndex(head.index),
                    SequenceNumber(head.sequence), payload, ViewId(head.view), history_.end()},

@@ -226,6 +226,20 @@ TEST_CASE("a history that came is within the own bounds, whatever its source has
   CHECK(walked(taken_of(stream_of(history, start), {.messages = 5}, start).snapshot()) == from_to(95, 100));
 }
 
+TEST_CASE("a message whose time is as far from its source's as can be is as old as can be") {
+  const HistoryBounds bounds{.messages = 3, .age_ms = 1000};
+  MessageHistory history(bounds);
+  append(history, 10);
+  auto stream = stream_of(history, start);
+  constexpr std::int64_t far = std::int64_t{1} << 62;
+  const std::int64_t long_ago = -far;
+  std::memcpy(stream.data() + 16, &far, sizeof far);
+  std::memcpy(stream.data() + 24 + 40, &long_ago, sizeof long_ago);
+  MessageHistory taken = taken_of(stream, bounds, Time(5s));
+  taken.expire(Time(5s));
+  CHECK(taken.first() == taken.end());
+}
+
 TEST_CASE("bytes that are no history are refused, with what is wrong about them") {
   MessageHistory history({.messages = 100});
   for (int i = 0; i < 3; ++i) append(history, 10);
