@@ -37,20 +37,25 @@ struct FoundOptions : RosterCallOptions {
 
 std::vector<NodeId> named_by(const FoundOptions& options) { return {options.members.begin(), options.members.end()}; }
 
+std::string words_of(const std::vector<NodeId>& others) {
+  return others.size() == 1 ? fmt::format("node {} runs here, and is in a view, or was", listed(others))
+                            : fmt::format("nodes {} run here, and are in views, or were", listed(others));
+}
+
 /// The node that is told: one that is named, and looks for the group here.
 NodeId told_by(const FoundOptions& options, const GroupReport& report, const std::string& place) {
   const std::vector<NodeId> named = named_by(options);
-  std::vector<NodeId> here;
+  std::vector<NodeId> others;
   for (const NodeReport& each : report.nodes) {
     if (!each.lives() || std::ranges::find(named, each.status.node) == named.end()) continue;
-    here.push_back(each.status.node);
-    const bool chosen = !options.through || NodeId(*options.through) == each.status.node;
-    if (chosen && each.status.state == views::to_string(views::MemberState::looking)) return each.status.node;
+    const bool looks = each.status.state == views::to_string(views::MemberState::looking);
+    if (!looks) others.push_back(each.status.node);
+    if (looks && (!options.through || NodeId(*options.through) == each.status.node)) return each.status.node;
   }
   const std::string of_these = options.through ? fmt::format("node {} is not one of the nodes that are named, run here, and "
                                                              "look for the group", *options.through)
                                                : "none of the nodes that are named looks for the group here";
-  const std::string seen = here.empty() ? "" : "; of these run here: " + listed(here);
+  const std::string seen = others.empty() ? "" : "; " + words_of(others);
   throw Exception(Error(ErrorKind::refused, of_these + seen)
                       .at(place)
                       .fix("start one that is named on this host, and say this while it waits: it does so for "
