@@ -140,7 +140,9 @@ void Founding::on_promise(NodeId from, const Promise& promise) {
   if (!request_) return;
   if (promise.ballot == request_->ballot && promise.founder == self_.incarnation) {
     const auto place = std::find(request_->members.begin(), request_->members.end(), from);
-    if (place != request_->members.end()) promises_.add(Rank(static_cast<std::uint32_t>(place - request_->members.begin())));
+    const auto rank = static_cast<std::uint32_t>(place - request_->members.begin());
+    if (place != request_->members.end()) replies_.promised.add(Rank(rank));
+    ask_again_if_refused();
   } else if (promise.ballot >= request_->ballot) {
     ballot_ = promise.ballot;
     request_.reset();
@@ -153,8 +155,18 @@ void Founding::on_remembered(const Join& from, Remembered said) {
   memories_->on_remembered(from, std::move(said));
   if (!request_ || incarnation_in(*request_, from.node) != from.incarnation) return;
   const auto place = std::ranges::find(request_->members, from.node) - request_->members.begin();
-  const bool promised = promises_.contains(Rank(static_cast<std::uint32_t>(place)));
-  if (!promised && memories_->digest_of(from) != request_->basis[static_cast<std::size_t>(place)]) request_.reset();
+  if (memories_->digest_of(from) != request_->basis[static_cast<std::size_t>(place)])
+    replies_.refused.add(Rank(static_cast<std::uint32_t>(place)));
+  ask_again_if_refused();
+}
+
+// Not before all have answered: those that have not accepted this one yet, and do in the meantime, remember more than the
+// next request says, refuse that, and so on for ever, each of them behind another one.
+void Founding::ask_again_if_refused() {
+  RankSet answered = replies_.promised;
+  answered.add(replies_.refused);
+  const bool refused = !replies_.promised.includes(replies_.refused);
+  if (refused && answered == RankSet::first(request_->members.size())) request_.reset();
 }
 
 void Founding::on_lost() {
@@ -326,12 +338,12 @@ void Founding::found(std::span<const Met> met, const Look& look, Step& step) {
     request->ballot = ++ballot_;
     request_ = std::move(request);
     if (by_ == FoundedBy::present || memories_) promised_to_ = request_;
-    promises_ = RankSet::first(1);
+    replies_ = {RankSet::first(1), {}};
     for (const Met& each : met) {
       if (incarnation_in(*request_, each.who.node)) step.messages.push_back({each.who.node, encode(*request_)});
     }
   }
-  if (promises_ == RankSet::first(request_->members.size())) step.view = first_view(*request_);
+  if (replies_.promised == RankSet::first(request_->members.size())) step.view = first_view(*request_);
 }
 
 std::string Founding::kept_by_memory(std::span<const Met> met) const {

@@ -103,6 +103,11 @@ class Founding {
     ViewId as;  ///< the id of the founding that was asked for by it; 0: none was yet
     [[nodiscard]] bool names(const Recalled& recalled) const;
   };
+  /// The answers to a request, each by its founder's place there.
+  struct Replies {
+    RankSet promised;
+    RankSet refused;  ///< the founder had not known all that these remember
+  };
 
   [[nodiscard]] bool may_follow(const Join& from, ViewId view) const;
   void promise(std::span<const Met> met, Step& step);
@@ -110,6 +115,7 @@ class Founding {
   void found(std::span<const Met> met, const Look& look, Step& step);
   void exchange(std::span<const Met> met, std::span<const Apart> apart, Step& step);
   [[nodiscard]] bool consents(const PromiseRequest& asked);
+  void ask_again_if_refused();
   [[nodiscard]] std::optional<PromiseRequest> complete(std::span<const Met> met, const Look& look) const;
   [[nodiscard]] bool remember(std::span<const Met> met, PromiseRequest& request);
   [[nodiscard]] bool is_last_asked(const PromiseRequest& request) const;
@@ -132,7 +138,7 @@ class Founding {
   std::optional<PromiseRequest> promised_to_;  // by somebody else; where founders are not named, the own request, too
   std::optional<PromiseRequest> request_;     // the founder's own, under way
   std::uint32_t version_ = 0;                 // the highest that all of those speak
-  RankSet promises_;                          // the founders that have promised themselves to it
+  Replies replies_;                           // to it
   std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of
   std::optional<Memories> memories_;          // where nodes keep a record
   std::vector<FirstLog> logs_;                // of the founder's first view

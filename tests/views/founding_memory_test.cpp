@@ -171,6 +171,32 @@ TEST_CASE("a founder that heard that a process has accepted more asks it again, 
   CHECK(nodes.founded_by(0)->id == ViewId(21));
 }
 
+TEST_CASE("a founder that is refused by one asks again when all have answered") {
+  Nodes nodes;
+  for (const std::uint32_t node : {0U, 1U, 2U}) {
+    nodes.remember(node, recorded(7, {0, 1, 2}));
+    nodes.start(node);
+  }
+  for (const std::uint32_t node : {0U, 1U, 2U}) {
+    for (const Addressed& each : nodes.step(node)) nodes.deliver(node, each);
+  }
+  REQUIRE(nodes.processes.at(2)->record.accept_founding(recorded(20, {0, 2}, true)));
+  const std::vector<Addressed> asks = nodes.step(0);
+  REQUIRE(of_kind<PromiseRequest>(asks).size() == 2);
+  const auto answer = [&](std::uint32_t node) {
+    for (const Addressed& each : asks) {
+      if (each.to == NodeId(node)) nodes.deliver(0, each);
+    }
+    for (const Addressed& each : nodes.step(node)) nodes.deliver(node, each);
+  };
+  answer(2);
+  CHECK(nodes.promises == 0);
+  CHECK(of_kind<PromiseRequest>(nodes.step(0)).empty());
+  answer(1);
+  CHECK(nodes.promises == 1);
+  CHECK(of_kind<PromiseRequest>(nodes.step(0)).size() == 2);
+}
+
 TEST_CASE("a founding that the same process asks for again has the same id, and one of its next process a greater one") {
   Nodes nodes;
   two_tell_of_a_view_of_three(nodes);
