@@ -12,6 +12,13 @@ namespace {
 
 constexpr JournalPosition no_limit{~std::uint64_t{0}};
 
+/// Whether a segment in which no entry is found has lost whatever would say that there were any. All copies of its head and
+/// of the ends of logs were durable before it had a name, so one that is lost was overwritten since, and by what else, if
+/// no mark is whole either, nobody knows.
+bool may_be_emptied(const SegmentReading& reading, JournalPosition end) {
+  return end == reading.head->first && reading.mark.number == 0 && !reading.lost.empty();
+}
+
 class Examination {
  public:
   Examination(Storage& storage, Survey survey) : storage_(storage), survey_(std::move(survey)) {}
@@ -71,6 +78,7 @@ class Examination {
     const JournalPosition end = judge(segment.number, scan, vouched);
     // Nobody knows what was in the part of a file that is gone, unless the next segment says where its entries ended.
     if (blocks.size() < head.bytes && !followed) note(Damage::Kind::segment, segment.number, blocks.size(), end, end);
+    if (!followed && may_be_emptied(reading, end)) note(Damage::Kind::segment, segment.number, block_bytes, end, end);
     if (end < scan.end) scan = scan_segment(view, end);
     // Behind entries that cannot be read, the next segment alone knows where the logs end.
     if (scan.end < end && followed) scan.ends = next->reading.ends;

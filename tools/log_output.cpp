@@ -115,6 +115,7 @@ bool says_which(const store::Damage& damage) { return store::loses_entries(damag
 
 std::string damage_text(const store::Damage& damage) {
   const std::string what = fmt::format("damaged: {}: {}", damage.place, to_string(damage.kind));
+  if (damage.kind == store::Damage::Kind::mark) return what + ": up to which entry they vouched for all is not known";
   if (!store::loses_entries(damage.kind)) return what + ": no entry is lost by that";
   if (!says_which(damage)) return fmt::format("{}: from entry {} on, nobody knows how many", what, damage.first);
   const std::uint64_t last = damage.end.value() - 1;

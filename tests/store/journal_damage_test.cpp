@@ -177,6 +177,44 @@ TEST_CASE("a last segment both of whose heads are damaged is lost, with nobody k
   CHECK_FALSE(open_journal(journal.storage(), 9));
 }
 
+TEST_CASE("a newest segment that was overwritten from any of its first blocks on has lost what it had") {
+  for (const std::uint64_t block : {0U, 1U, 2U, 3U, 4U, 5U}) {
+    DamagedJournal journal;
+    const auto file = value_or_throw(journal.storage().open(segment_name(2)));
+    value_or_throw(file->write_durably(block * block_bytes, Blocks(file->bytes() - block * block_bytes)));
+    const JournalFindings findings = journal.findings();
+    REQUIRE(findings.loss() != nullptr);
+    // The marks say how many there were, if a copy of where its logs began is left, too.
+    check_loses(findings, first_of[2], block == 5 ? first_of[3] : first_of[2]);
+    CHECK_FALSE(open_journal(journal.storage(), 9));
+  }
+}
+
+TEST_CASE("the only segment that was overwritten from any of its first blocks on has lost what it had") {
+  for (const std::uint64_t block : {0U, 1U, 2U, 3U, 4U}) {
+    SimulatedDisk disk(1);
+    const auto storage = disk.storage();
+    {
+      Journal journal = value_or_throw(open_journal(*storage, 1));
+      for (const char* const text : {"a", "b", "c"}) value_or_throw(commit_texts(journal, {text}));
+      value_or_throw(journal.close());
+    }
+    const auto file = value_or_throw(storage->open(segment_name(0)));
+    value_or_throw(file->write_durably(block * block_bytes, Blocks(file->bytes() - block * block_bytes)));
+    const JournalFindings findings = value_or_throw(examine(*storage, test_owner));
+    REQUIRE(findings.loss() != nullptr);
+    check_loses(findings, 0, block < 2 ? 0 : 3);  // a mark that is left says how many there were
+    CHECK_FALSE(open_journal(*storage, 9));
+  }
+}
+
+TEST_CASE("a segment that nothing was written to yet is whole") {
+  DamagedJournal journal;
+  value_or_throw(open_journal(journal.storage(), 9));
+  CHECK(journal.findings().damages.empty());
+  CHECK(journal.findings().segments.back().used == entries_at(journal.findings().segments.back().head.logs));
+}
+
 TEST_CASE("a segment whose size is none of whole blocks tells nothing, and those around it are read") {
   for (const std::uint64_t segment : {0U, 1U, 2U}) {
     const TemporaryDirectory directory;
