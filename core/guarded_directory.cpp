@@ -14,6 +14,8 @@
 #include <fstream>
 #include <vector>
 
+#include <spindrift/core/limits.hpp>
+
 namespace spindrift {
 namespace {
 
@@ -81,8 +83,11 @@ class Walk {
     ahead_.insert(ahead_.end(), components.rbegin(), components.rend());
   }
 
+  // A limit of the process names its own fix, and another directory would be no help.
   Error failed(const char* call, int error_number) const {
-    return system_error(call, error_number).at(shown_).fix("choose a runtime directory that this user may write");
+    Error error = system_error(call, error_number).at(shown_);
+    if (limit_behind(error_number)) return error;
+    return std::move(error).fix("choose a runtime directory that this user may write");
   }
 
   Error missing() const {

@@ -74,10 +74,15 @@ Result<void> sync_descriptor(int descriptor, const std::string& path) {
   return system_error("fsync", errno).at(path);
 }
 
+Error no_file(const std::string& path) {
+  return Error(ErrorKind::refused, "it is no regular file").at(path).fix("put the file back that was there");
+}
+
 Result<void> check_own_file(int file, const std::string& path) {
   struct stat status {};
   if (::fstat(file, &status) != 0) return system_error("fstat", errno).at(path);
-  const bool own = S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & writable_by_others) == 0;
+  if (!S_ISREG(status.st_mode)) return no_file(path);
+  const bool own = status.st_uid == ::geteuid() && (status.st_mode & writable_by_others) == 0;
   if (own) return {};
   return Error(ErrorKind::refused, "it is no file that this user alone may write")
       .at(path)
@@ -304,8 +309,7 @@ Result<std::unique_ptr<StoredFile>> FileStorage::open(std::string_view name) {
   const int access = lock_ ? O_RDWR : O_RDONLY;
   FileDescriptor file(::openat(directory_.get(), checked(name).c_str(), access | open_flags));
   if (!file && errno == ENOENT) return Error(ErrorKind::bad_input, "there is no such file").at(path);
-  if (!file && (errno == ELOOP || errno == ENXIO || errno == EISDIR))
-    return Error(ErrorKind::refused, "it is no regular file").at(path).fix("put the file back that was there");
+  if (!file && (errno == ELOOP || errno == ENXIO || errno == EISDIR)) return no_file(path);
   if (!file) return not_opened(errno, path);
   SPINDRIFT_TRY(check_own_file(file.get(), path));
   struct stat status {};

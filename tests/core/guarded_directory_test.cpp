@@ -3,6 +3,7 @@
 #include <spindrift/core/guarded_directory.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,6 +91,21 @@ ino_t inode_of(const GuardedDirectory& directory) {
 }
 
 }  // namespace
+
+TEST_CASE("a directory that cannot be opened for want of descriptors is not to be blamed for it") {
+  const Place place;
+  const std::string path = place.directory("group", 0700);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const auto refused = open_guarded_directory(path, 0);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  REQUIRE_FALSE(refused);
+  const std::string text = refused.error().to_string();
+  CHECK_THAT(text, Catch::Matchers::Contains("ulimit -n") && !Catch::Matchers::Contains("another directory") &&
+                       !Catch::Matchers::Contains("choose a runtime directory"));
+}
 
 TEST_CASE("the last two directories are made for this user alone, and none above them") {
   const Place place;

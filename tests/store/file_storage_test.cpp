@@ -234,6 +234,7 @@ TEST_CASE("a link, a pipe, a directory and a file that others may write are refu
     const Error error = error_of(storage.open(name));
     CHECK(error.kind() == ErrorKind::refused);
     CHECK(error.place() == place.file(name));
+    CHECK_THAT(error.fix(), Catch::Matchers::Contains("put the file back"));
   }
   REQUIRE(::chmod(place.file("a").c_str(), 0620) == 0);
   const Error open_to_others = error_of(storage.open("a"));
