@@ -2,7 +2,6 @@
 #include <spindrift/bench/plain_files.hpp>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,16 +28,15 @@ struct alignas(cache_line_bytes) RoundTimes {
 
 }  // namespace
 
-DiskDirectory::DiskDirectory(const std::string& above)
-    : path_(std::filesystem::absolute(above) / ("spindrift-bench-" + std::to_string(::getpid()))) {
-  if (::mkdir(path_.c_str(), 0700) != 0) throw Exception(system_error("mkdir", errno).at(path_));
+DiskDirectory::DiskDirectory(const std::string& above) {
+  directory_.emplace(std::filesystem::absolute(above).string(), "spindrift-bench-", false);
 }
 
 // The disk has work with what is removed, which must not fall into the next run's time.
 DiskDirectory::~DiskDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-  const FileDescriptor above(::open(std::filesystem::path(path_).parent_path().c_str(), O_RDONLY | O_CLOEXEC));
+  const std::filesystem::path parent = std::filesystem::path(path()).parent_path();
+  directory_.reset();
+  const FileDescriptor above(::open(parent.c_str(), O_RDONLY | O_CLOEXEC));
   if (above) ::syncfs(above.get());
 }
 

@@ -3,17 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/core/work_directory.hpp>
 #include <spindrift/store/storage.hpp>
 
 namespace spindrift::bench {
 
-/// A directory below another one, on a disk, that goes with this object, and everything in it.
+/// A directory below another one, on a disk, that goes with this object, and everything in it; or, where a signal ended its
+/// process, with the next one there.
 class DiskDirectory {
  public:
   /// Throws Exception: resource.
@@ -22,11 +25,11 @@ class DiskDirectory {
   DiskDirectory(const DiskDirectory&) = delete;
   DiskDirectory& operator=(const DiskDirectory&) = delete;
 
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] std::string of(std::uint32_t process) const { return path_ + "/" + std::to_string(process); }
+  [[nodiscard]] const std::string& path() const noexcept { return directory_->path(); }
+  [[nodiscard]] std::string of(std::uint32_t process) const { return path() + "/" + std::to_string(process); }
 
  private:
-  std::string path_;
+  std::optional<WorkDirectory> directory_;
 };
 
 /// A file of a size that is set aside when it is made, written from its beginning again when it is full. Past the cache of

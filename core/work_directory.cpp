@@ -44,13 +44,18 @@ void remove_left(const files::path& parent, const std::string& prefix) {
   }
 }
 
+std::string memory_directory() {
+  return ::access("/dev/shm", W_OK) == 0 ? std::string("/dev/shm") : files::temp_directory_path().string();
+}
+
 }  // namespace
 
-WorkDirectory::WorkDirectory(const std::string& prefix, bool keep) : keep_(keep) {
-  const files::path parent = ::access("/dev/shm", W_OK) == 0 ? files::path("/dev/shm") : files::temp_directory_path();
+WorkDirectory::WorkDirectory(const std::string& prefix, bool keep) : WorkDirectory(memory_directory(), prefix, keep) {}
+
+WorkDirectory::WorkDirectory(const std::string& parent, const std::string& prefix, bool keep) : keep_(keep) {
   remove_left(parent, prefix);
-  path_ = (parent / (prefix + "XXXXXX")).string();
-  if (::mkdtemp(path_.data()) == nullptr) throw Exception(system_error("make a directory in " + parent.string(), errno));
+  path_ = (files::path(parent) / (prefix + "XXXXXX")).string();
+  if (::mkdtemp(path_.data()) == nullptr) throw Exception(system_error("make a directory in " + parent, errno));
   if (!keep) lock_ = lock_in(path_);
 }
 

@@ -1,4 +1,4 @@
-// A directory for one run of a command, in memory where possible. What a killed run left is removed by the next one: each
+// A directory for one run of a command, in memory where possible, or on a disk that is named. What a killed run left is removed by the next one: each
 // holds a lock in its directory, which ends with its process.
 #pragma once
 
@@ -13,6 +13,8 @@ class WorkDirectory {
   /// Makes a directory whose name begins with `prefix`, and removes those of runs of this user that have died; `keep`: this
   /// one outlives its run, and stays. Throws resource.
   WorkDirectory(const std::string& prefix, bool keep);
+  /// The same in that directory, which is there.
+  WorkDirectory(const std::string& parent, const std::string& prefix, bool keep);
   /// Removes it with everything in it unless it is to be kept.
   ~WorkDirectory();
   WorkDirectory(const WorkDirectory&) = delete;

@@ -1,10 +1,12 @@
 // Durability of groups as `bench durable` measures it: what it counts, never how fast it is.
 #include <catch2/catch.hpp>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <string>
 
 #include <spindrift/bench/durable.hpp>
@@ -33,6 +35,22 @@ class EmptyDirectory {
 };
 
 }  // namespace
+
+TEST_CASE("what a run left that a signal ended is removed by the next one in the same directory") {
+  const EmptyDirectory above;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const DiskDirectory left(above.path());
+    ::_exit(std::filesystem::is_empty(above.path()) ? 1 : 0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  CHECK_FALSE(std::filesystem::is_empty(above.path()));
+  const DiskDirectory next(above.path());
+  CHECK(std::distance(std::filesystem::directory_iterator(above.path()), {}) == 1);
+}
 
 TEST_CASE("one message at a time is one commit of one block at each member") {
   const EmptyDirectory directory;
