@@ -181,6 +181,24 @@ TEST_CASE("bench durable prints times, rates and what is beside them, each besid
   std::filesystem::remove(directory);
 }
 
+TEST_CASE("bench state prints what messages and calls wait while a state is saved and given away") {
+  const auto directory = std::filesystem::temp_directory_path() / ("bench-state-command-" + std::to_string(::getpid()));
+  REQUIRE(std::filesystem::create_directory(directory));
+  const Output output = bench("state --members 2 --mib 8 --seconds 0.2 --repeat 1 --directory " + directory.string());
+  CHECK(output.exit_code == 0);
+  // Three percentiles of messages and of calls, and how long it took; of a checkpoint, and of a newcomer.
+  REQUIRE(output.lines.size() == 2 * (3 + 3 + 1));
+  for (const auto& line : output.lines) {
+    CHECK(line["median"] > 0);
+    CHECK(line["parameters"]["MiB"] == 8);
+    CHECK(line["limit_median"].is_null() == (line["bench"] == "large state on its way"));
+  }
+  CHECK(output.lines.front()["parameters"]["while"] == "a checkpoint is made");
+  CHECK(output.lines.back()["parameters"]["while"] == "a newcomer is given it");
+  CHECK(std::filesystem::is_empty(directory));
+  std::filesystem::remove(directory);
+}
+
 TEST_CASE("bench durable says which directory it cannot use") {
   const Output output = bench("durable --members 1 --size 100 --directory /nowhere/at/all");
   CHECK(output.exit_code == 7);
