@@ -1,5 +1,5 @@
-// A directory for one run of a command, in memory where possible, or on a disk that is named. What a killed run left is removed by the next one: each
-// holds a lock in its directory, which ends with its process.
+// A directory for one run of a command, in memory where possible, or on a disk that is named. What a killed run left is
+// removed by the next one: each holds a lock in its directory, which ends with its process.
 #pragma once
 
 #include <string>

@@ -192,7 +192,9 @@ bool GroupCore::follow_states(Time now) {
     };
     const auto deliver = [this](SubgroupId id, std::span<const Delivery> batch) {
       const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, id);
-      if (!attached_.replicas.replay(id, batch)) channels_[id].deliver(batch);
+      if (const auto taken = attached_.replicas.replay(id, batch, environment_.clock)) return *taken;
+      channels_[id].deliver(batch);
+      return batch.size();
     };
     const auto busy = [this](SubgroupId id) { return channels_[id].busy(); };
     const auto begins = [this](SubgroupId id) { return attached_.replicas.begins(id); };

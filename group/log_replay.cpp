@@ -41,6 +41,10 @@ LogReplay::LogReplay(NodeJournal& journal, SubgroupId subgroup, std::uint64_t fr
 }
 
 std::span<const Delivery> LogReplay::next() {
+  if (const auto rest = rest_of_chunk(); !rest.empty()) {
+    taken_ += rest.size();
+    return rest;
+  }
   chunk_ = {};
   {
     const std::lock_guard lock(mutex_);
@@ -53,15 +57,21 @@ std::span<const Delivery> LogReplay::next() {
   return chunk_.deliveries;
 }
 
+std::span<const Delivery> LogReplay::rest_of_chunk() const noexcept {
+  const std::span<const Delivery> all = chunk_.deliveries;
+  return all.empty() ? all : all.subspan(taken_ - all.front().version);
+}
+
 std::optional<std::uint64_t> LogReplay::time(std::uint64_t version) const {
-  const std::uint64_t first = taken_ - chunk_.deliveries.size();
+  if (chunk_.deliveries.empty()) return std::nullopt;
+  const std::uint64_t first = chunk_.deliveries.front().version;
   if (version < first || version >= taken_) return std::nullopt;
   return chunk_.times[version - first];
 }
 
 std::optional<Error> LogReplay::failure() const {
   const std::lock_guard lock(mutex_);
-  if (!chunks_.empty()) return std::nullopt;
+  if (!chunks_.empty() || !rest_of_chunk().empty()) return std::nullopt;
   return failure_;
 }
 

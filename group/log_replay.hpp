@@ -32,6 +32,8 @@ class LogReplay {
   /// The next messages; none: they are not read yet, or there are no more. Valid until the next call. Of each are told:
   /// sender, sequence, view, version and payload.
   [[nodiscard]] std::span<const Delivery> next();
+  /// The last so many of those that `next` has returned were not taken: it returns them once more.
+  void give_back(std::size_t count) noexcept { taken_ -= count; }
   /// The time in the log of one of the messages that `next` has returned last, in nanoseconds since 1970; nothing: it is
   /// none of them.
   [[nodiscard]] std::optional<std::uint64_t> time(std::uint64_t version) const;
@@ -47,6 +49,7 @@ class LogReplay {
     std::vector<std::uint64_t> times;  ///< of each
   };
 
+  [[nodiscard]] std::span<const Delivery> rest_of_chunk() const noexcept;
   void run(const std::stop_token& stop);
   [[nodiscard]] Result<void> read(const std::stop_token& stop);
   /// False: nobody takes any more.

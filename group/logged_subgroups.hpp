@@ -89,9 +89,9 @@ class LoggedSubgroups {
   /// From any thread: as LogStamps::settled, by the clock of now.
   [[nodiscard]] std::uint64_t settled(SubgroupId id, std::uint64_t applied);
 
-  /// Gives what was read to those that take it: `accepts(id)` says so, `deliver(id, batch)` gives it, and `busy(id)` says
-  /// that the last of it is still with the handler. `begins(id)` says, before the first of it, that the application has what
-  /// it begins with. True if anything was given. Errors: of the disk.
+  /// Gives what was read to those that take it: `accepts(id)` says so, `deliver(id, batch)` gives it, and says how many were
+  /// taken, and `busy(id)` says that the last of it is still with the handler. `begins(id)` says, before the first of it,
+  /// that the application has what it begins with. True if anything was given. Errors: of the disk.
   template <class Accepts, class Begins, class Deliver, class Busy>
   [[nodiscard]] Result<bool> step(const Accepts& accepts, const Begins& begins, const Deliver& deliver, const Busy& busy) {
     bool any = false;
@@ -105,8 +105,9 @@ class LoggedSubgroups {
       }
       if (auto failure = at->second.reading->failure()) return *std::move(failure);
       if (const auto batch = takes ? at->second.reading->next() : std::span<const Delivery>(); !batch.empty()) {
-        deliver(id, batch);
-        note(id, batch);
+        const std::size_t taken = deliver(id, batch);
+        at->second.reading->give_back(batch.size() - taken);
+        note(id, batch.first(taken));
         any = true;
       }
       at = !busy(id) && is_over(id, at->second) ? replays_.erase(at) : std::next(at);

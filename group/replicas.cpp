@@ -14,6 +14,10 @@
 namespace spindrift::group {
 namespace {
 
+/// A pass of the poller is longer by so much at most, and one call, while an object is made of its log: the other members
+/// wait for what this one says in the next.
+constexpr Duration replay_at_once = std::chrono::milliseconds(1);
+
 /// The members of the view before whose process is another now or is gone, and those that get the state in this one.
 std::vector<NodeId> begins_anew(const NewView& news, SubgroupId id, const views::RankSet& loaded) {
   std::vector<NodeId> anew = news.left;
@@ -33,6 +37,13 @@ Error no_checkpoints(const Channel& subgroup, const std::string& why) {
 }
 
 }  // namespace
+
+std::size_t replay_for(Duration most, ReplicaBase& object, std::span<const Delivery> batch, const Clock& clock) {
+  const Time end = clock.now() + most;
+  std::size_t taken = 0;
+  while (taken < batch.size() && (taken == 0 || clock.now() < end)) object.on_replay(batch.subspan(taken++, 1));
+  return taken;
+}
 
 struct Replicas::Replica {
   SubgroupId id;
@@ -146,13 +157,11 @@ LoggedSubgroups::Use Replicas::use_of(SubgroupId id) const {
   return carries ? LoggedSubgroups::Use::object : LoggedSubgroups::Use::messages;
 }
 
-bool Replicas::replay(SubgroupId id, std::span<const Delivery> batch) {
+std::optional<std::size_t> Replicas::replay(SubgroupId id, std::span<const Delivery> batch, const Clock& clock) {
   for (Replica* const replica : all()) {
-    if (replica->id != id) continue;
-    replica->object->on_replay(batch);
-    return true;
+    if (replica->id == id) return replay_for(replay_at_once, *replica->object, batch, clock);
   }
-  return false;
+  return std::nullopt;
 }
 
 void Replicas::on_durable(SubgroupId id, std::uint64_t version) {

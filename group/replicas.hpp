@@ -19,6 +19,9 @@
 
 namespace spindrift::group {
 
+/// Gives an object the first of these messages of its log, until that time is over, and at least one. Returns how many.
+std::size_t replay_for(Duration most, ReplicaBase& object, std::span<const Delivery> batch, const Clock& clock);
+
 class Replicas {
  public:
   /// `once` makes the program's object; `again` another one that is the same as that was then. Null: that cannot be made.
@@ -42,8 +45,9 @@ class Replicas {
   [[nodiscard]] bool begins(SubgroupId id);
   /// The use that this program makes of that subgroup's log.
   [[nodiscard]] LoggedSubgroups::Use use_of(SubgroupId id) const;
-  /// Messages of the log. False: that subgroup carries no object here.
-  [[nodiscard]] bool replay(SubgroupId id, std::span<const Delivery> batch);
+  /// Messages of the log, as many as take little time, and at least one. Returns how many; nothing: that subgroup carries
+  /// no object here.
+  [[nodiscard]] std::optional<std::size_t> replay(SubgroupId id, std::span<const Delivery> batch, const Clock& clock);
   void on_durable(SubgroupId id, std::uint64_t version);
   /// Tells each what has become stable in its subgroup, and that the state is here.
   void on_pass(const views::Member& member);

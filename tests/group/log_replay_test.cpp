@@ -52,6 +52,28 @@ TEST_CASE("a replay gives what was appended, and nothing of other subgroups") {
   CHECK(take_all(node, 2000, 2000) == 0);
 }
 
+TEST_CASE("messages of a replay that were given back come once more, with the same times") {
+  const JournalHost host;
+  LoggingNode node(host, 1);
+  node.append(subgroup, 600);
+  LogReplay replay(node.journal(), subgroup, 0, 600, [&] { node.note_event(); });
+  std::uint64_t version = 0;
+  node.await([&] {
+    for (auto chunk = replay.next(); !chunk.empty(); chunk = replay.next()) {
+      REQUIRE(chunk.front().version == version);
+      const std::size_t taken = (chunk.size() + 2) / 3;
+      replay.give_back(chunk.size() - taken);
+      version += taken;
+      REQUIRE(replay.time(version - 1) == node.logs().stamps().of(subgroup, version - 1));
+      CHECK_FALSE(replay.time(version));
+      CHECK(replay.done() == (version == 600));
+      CHECK_FALSE(replay.failure());
+    }
+    return replay.done();
+  });
+  CHECK(version == 600);
+}
+
 TEST_CASE("messages of a replay have the times that they were stamped with") {
   const JournalHost host;
   LoggingNode node(host, 1);

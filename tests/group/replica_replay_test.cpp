@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include <spindrift/group/replicas.hpp>
+
 #include "group_fixture.hpp"
 #include "replicated_fixture.hpp"
 #include "tally.hpp"
@@ -34,6 +36,15 @@ class ReplayFixture : public ReplicaFixture<Tally> {
     core(1).on_replay(std::span(&delivery, 1));
   }
   int sum() { return (*this)[1].query<&Tally::sum>(); }
+};
+
+/// Each look at it takes a tenth of a second.
+class SlowClock final : public Clock {
+ public:
+  [[nodiscard]] Time now() const noexcept override { return now_ += 100ms; }
+
+ private:
+  mutable Time now_{};
 };
 
 /// The head of a call begins with the digest of its methods, and ends with what it asks for.
@@ -71,6 +82,23 @@ TEST_CASE("a call from the log changes the object, whoever made it, and nobody i
   CHECK(fixture.sum() == 18);
   CHECK(fixture.privately().empty());
   CHECK(fixture.fault_count() == 0);
+}
+
+TEST_CASE("calls from the log are run as long as there is time, and at least one") {
+  ReplayFixture fixture;
+  const std::vector<std::byte> bytes = fixture.update_of(5);
+  std::vector<Delivery> log;
+  for (std::uint64_t version = 0; version < 10; ++version) {
+    log.push_back(fixture.next_delivery(NodeId(0), bytes));
+    log.back().version = version;
+  }
+  const SlowClock clock;
+  CHECK(group::replay_for(0ms, fixture.core(1), log, clock) == 1);
+  CHECK(fixture.sum() == 5);
+  CHECK(group::replay_for(350ms, fixture.core(1), std::span(log).subspan(1), clock) == 4);
+  CHECK(group::replay_for(1h, fixture.core(1), std::span(log).subspan(5), clock) == 5);
+  CHECK(group::replay_for(1h, fixture.core(1), {}, clock) == 0);
+  CHECK(fixture.sum() == 50);
 }
 
 TEST_CASE("bytes in the log that no replica ran when they came are not run, and nobody is accused of them") {
