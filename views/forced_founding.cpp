@@ -30,7 +30,7 @@ struct Knowledge {
   std::span<const Apart> apart;
 };
 
-/// The names that would do. Of nodes that left before the last one did, none can found.
+/// The names that would do. A node that has lost its record, or is not in the roster of the last view, cannot found.
 std::string right_names(const Knowledge& about) {
   const std::vector<NodeId> here = nodes_of(about.recalled.founders);
   if (!here.empty()) return "name those that are here: --members " + listed(here);
@@ -58,9 +58,11 @@ Error missing(NodeId node, const Knowledge& about) {
     return Error(ErrorKind::refused, node_text(node) + " is named, and has not said yet what it remembers")
         .fix("say it again in a moment");
   }
-  const std::string why = " is named, and has no part in the last view: it has lost its record of that, was out of the "
-                          "group, or is not in its roster; it joins who founds";
-  return wrong(ErrorKind::refused, node_text(node) + why, about);
+  std::string why = " is named, and has no part in the last view: it has lost its record of that, was out of the group, or "
+                    "is not in its roster";
+  if (about.recalled.left_behind)
+    why = " is named, and remembers no view of the group, or is not in the roster of the last one, as far as that is known";
+  return wrong(ErrorKind::refused, node_text(node) + why + "; it joins who founds", about);
 }
 
 Result<void> check_named(std::span<const NodeId> named, const Knowledge& about) {
@@ -93,6 +95,14 @@ Result<void> check_versions(std::span<const NodeId> named, const Knowledge& abou
   return {};
 }
 
+Result<void> check_forks(const Recalled& recalled) {
+  const std::vector<ForkedLog> forked = recalled.forked.empty() ? forked_by_force(recalled) : recalled.forked;
+  if (forked.empty()) return {};
+  return Error(ErrorKind::refused, "the logs of subgroup " + std::to_string(forked.front().subgroup.value()) +
+                                       " of the layout at nodes " + listed(forked.front().nodes) + " are not the same")
+      .fix("see which is wrong (spindrift log dump), and have the others forget theirs: spindrift group forget");
+}
+
 // The group goes on, or nothing is remembered, or enough are here.
 Result<void> check_state(const Knowledge& about) {
   const auto member = std::ranges::find(about.met, false, &Founding::Met::fresh);
@@ -108,16 +118,14 @@ Result<void> check_state(const Knowledge& about) {
     return Error(ErrorKind::refused, "those that the last view needs are here, and found by themselves")
         .fix("wait for them; spindrift group why says what holds them up");
   }
-  if (about.recalled.forked.empty()) return {};
-  const ForkedLog& log = about.recalled.forked.front();
-  return Error(ErrorKind::refused, "the logs of subgroup " + std::to_string(log.subgroup.value()) +
-                                       " of the layout at nodes " + listed(log.nodes) + " are not the same")
-      .fix("see which is wrong (spindrift log dump), and have the others forget theirs: spindrift group forget");
+  return check_forks(about.recalled);
 }
 
-// Its place there is a part of the first view's id.
+// Its place there is a part of the first view's id; where the group has left all behind that are here, that in the roster.
 Result<void> check_place(const Knowledge& about) {
-  if (is_in(about.recalled.members, about.self)) return {};
+  const bool has_place = about.recalled.left_behind ? about.recalled.roster.contains(about.self)
+                                                   : is_in(about.recalled.members, about.self);
+  if (has_place) return {};
   const std::vector<NodeId> here = nodes_of(about.recalled.founders);
   const auto other = std::ranges::find_if(here, [&](NodeId node) { return is_in(about.recalled.members, node); });
   const std::string what = "in the latest view that is remembered, of " + nodes_text(about.recalled.members);
@@ -187,7 +195,8 @@ Result<void> Founding::force(std::span<const NodeId> named, bool really, std::sp
 
 // The word is about these processes: one that comes, or comes back, may make a majority, or know more.
 bool Founding::Forced::names(const Recalled& recalled) const {
-  return recalled.forked.empty() && std::ranges::is_permutation(recalled.founders, members);
+  return recalled.forked.empty() && forked_by_force(recalled).empty() &&
+         std::ranges::is_permutation(recalled.founders, members);
 }
 
 }  // namespace spindrift::views

@@ -38,14 +38,6 @@ PromiseRequest founding_of(const std::vector<Join>& founders) {
   return request;
 }
 
-std::vector<NodeLogs> of_these(std::span<const NodeLogs> all, std::span<const NodeId> members) {
-  std::vector<NodeLogs> these;
-  std::ranges::copy_if(all, std::back_inserter(these), [&](const NodeLogs& each) {
-    return std::ranges::find(members, each.who.node) != members.end();
-  });
-  return these;
-}
-
 /// The founders, some of whom the file may lack, and the rest of the file as far as there is room: for `most` nodes, which
 /// are no fewer than the founders.
 Roster roster_of(std::span<const NodeId> founders, const Roster& file, std::size_t most) {
@@ -289,10 +281,11 @@ bool Founding::remember(std::span<const Met> met, PromiseRequest& request) {
     if (!digest) return false;
     request.basis.push_back(*digest);
   }
-  logs_ = first_logs(recalled.logs, of_these(recalled.have, request.members));
+  const bool forced = is_forced(recalled);
+  logs_ = forced ? logs_by_force(recalled) : first_logs(recalled.logs, logs_of(recalled.have, request.members));
   request.logs = recorded(first_view(request).view).logs;
   request.view = first_id(recalled, request);
-  if (is_forced(recalled)) forced_->as = request.view;
+  if (forced) forced_->as = request.view;
   return true;
 }
 
@@ -305,8 +298,16 @@ ViewId Founding::first_id(const Recalled& recalled, const PromiseRequest& reques
   const bool latest = is_last_asked(request) && recalled.next == ViewId(promised_to_->view.value() + 1);
   if (latest && !recalled.contested && (!forced || forced_->as == promised_to_->view)) return promised_to_->view;
   if (!forced) return recalled.next;
-  const auto place = std::ranges::find(recalled.members, self_.node) - recalled.members.begin();
-  return id_behind(ViewId(recalled.next.value() - 1), static_cast<std::uint64_t>(place) + 1);
+  return id_behind(ViewId(recalled.next.value() - 1), number_of(recalled));
+}
+
+// By the latest view, of which all know the same; and by the same roster, if the group went on to that without this node.
+std::uint64_t Founding::number_of(const Recalled& recalled) const {
+  const auto place = static_cast<std::uint64_t>(std::ranges::find(recalled.members, self_.node) - recalled.members.begin());
+  if (place < recalled.members.size()) return number_of_member(place);
+  const std::vector<NodeAddress>& nodes = recalled.roster.nodes;
+  const auto there = std::ranges::find(nodes, self_.node, &NodeAddress::node) - nodes.begin();
+  return number_of_other(static_cast<std::uint64_t>(there), recalled.members.size());
 }
 
 bool Founding::is_forced(const Recalled& recalled) const {

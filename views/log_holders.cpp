@@ -15,6 +15,7 @@ namespace {
 bool is_in(std::span<const LogHolder> holders, NodeId node) {
   return std::ranges::find(holders, node, &LogHolder::node) != holders.end();
 }
+bool is_in(std::span<const NodeId> nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
 
 bool is_logged(const SubgroupView& subgroup) { return subgroup.storage == SubgroupStorage::logged && !subgroup.dropped; }
 
@@ -64,13 +65,16 @@ LogPoint end_of(const NodeLogs& node, SubgroupId subgroup) {
 }
 std::uint64_t version_of(const NodeLogs& node, SubgroupId subgroup) { return end_of(node, subgroup).version; }
 
+bool holds(const NodeLogs& node, const RecordedLog& log) {
+  return std::ranges::any_of(log.holders, [&](const LogHolder& each) { return is_kept(each, node.who.node, node.since); });
+}
+
 /// Those of the founders that may have that log; by no record, all that have any of it.
 std::vector<const NodeLogs*> candidates(std::span<const NodeLogs> founders, SubgroupId subgroup,
                                         const RecordedLog* recorded) {
   std::vector<const NodeLogs*> all;
   for (const NodeLogs& each : founders) {
-    const auto is_this = [&](const LogHolder& holder) { return is_kept(holder, each.who.node, each.since); };
-    const bool may = recorded != nullptr ? std::ranges::any_of(recorded->holders, is_this) : version_of(each, subgroup) > 0;
+    const bool may = recorded != nullptr ? holds(each, *recorded) : version_of(each, subgroup) > 0;
     if (may) all.push_back(&each);
   }
   return all;
@@ -86,6 +90,8 @@ FirstLog first_log(std::span<const NodeLogs> founders, SubgroupId subgroup, cons
     if (version == most) log.longest.push_back(each->who.node);
     log.holders.push_back({each->who.node, each->who.incarnation});
   }
+  // By no record the others are not known to have all.
+  if (recorded == nullptr) std::erase_if(log.holders, [&](const LogHolder& each) { return !is_in(log.longest, each.node); });
   if (log.holders.empty()) log.holders = recorded->holders;
   return log;
 }
@@ -97,6 +103,12 @@ std::vector<LogHolder> all_members(const View& view, const SubgroupView& subgrou
 }
 
 }  // namespace
+
+std::vector<NodeLogs> logs_of(std::span<const NodeLogs> all, std::span<const NodeId> nodes) {
+  std::vector<NodeLogs> these;
+  std::ranges::copy_if(all, std::back_inserter(these), [&](const NodeLogs& each) { return is_in(nodes, each.who.node); });
+  return these;
+}
 
 bool is_kept(const LogHolder& holder, NodeId node, std::uint64_t logs_since) noexcept {
   return holder.node == node && logs_since <= holder.incarnation;
@@ -136,6 +148,15 @@ std::vector<ForkedLog> forked_logs(std::span<const RecordedLog> recorded, std::s
     if (!same) forked.push_back({log.subgroup, ends.front().version, log.longest});
   }
   return forked;
+}
+
+std::vector<RecordedLog> without_lost(std::vector<RecordedLog> recorded, std::span<const NodeLogs> here,
+                                      std::span<const NodeLogs> founders) {
+  std::erase_if(recorded, [&](const RecordedLog& log) {
+    return std::ranges::none_of(here, [&](const NodeLogs& each) { return holds(each, log); }) &&
+           std::ranges::any_of(founders, [&](const NodeLogs& each) { return version_of(each, log.subgroup) > 0; });
+  });
+  return recorded;
 }
 
 std::vector<FirstLog> first_logs(std::span<const RecordedLog> recorded, std::span<const NodeLogs> founders) {

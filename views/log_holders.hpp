@@ -29,6 +29,8 @@ struct NodeLogs {
   std::vector<KnownLog> logs;
 };
 
+[[nodiscard]] std::vector<NodeLogs> logs_of(std::span<const NodeLogs> all, std::span<const NodeId> nodes);
+
 /// Whether what this holder had is still there, in the hands of that node's process: its disk was not lost since.
 [[nodiscard]] bool is_kept(const LogHolder& holder, NodeId node, std::uint64_t logs_since) noexcept;
 [[nodiscard]] std::vector<NodeId> nodes_of(std::span<const LogHolder> holders);
@@ -49,6 +51,10 @@ struct ForkedLog {
 };
 [[nodiscard]] std::vector<ForkedLog> forked_logs(std::span<const RecordedLog> recorded, std::span<const NodeLogs> founders);
 
+/// Those of the recorded logs by whose holders nodes go on that found without a majority: not one which no holder has that
+/// is `here`, and some founder has any of.
+[[nodiscard]] std::vector<RecordedLog> without_lost(std::vector<RecordedLog> recorded, std::span<const NodeLogs> here,
+                                                    std::span<const NodeLogs> founders);
 /// The logs of all subgroups that have one. `recorded`: of the last view that is remembered, be it of members or not.
 [[nodiscard]] std::vector<FirstLog> first_logs(std::span<const RecordedLog> recorded, std::span<const NodeLogs> founders);
 /// The layout's subgroups in that first view: whoever has a log is in its subgroup, if the layout allows it. Where nobody

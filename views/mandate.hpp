@@ -31,6 +31,13 @@ struct Revival {
 [[nodiscard]] constexpr ViewId id_behind(ViewId view, std::uint64_t revival) noexcept {
   return ViewId(view.value() + 1 + (revival << 32U));
 }
+/// The number behind which a founding without a majority of a view of so many members is of an era of its own, for each that
+/// may ask: the members by their places there, below all ballots of a revival of it; those without which the group went on
+/// to it by their places in the roster, above all.
+[[nodiscard]] constexpr std::uint64_t number_of_member(std::uint64_t place) noexcept { return place + 1; }
+[[nodiscard]] constexpr std::uint64_t number_of_other(std::uint64_t place, std::uint64_t members) noexcept {
+  return (revivals_max + 1) * members + place + 1;
+}
 /// Grows with each revival, and is the same for all views until the next one.
 [[nodiscard]] constexpr std::uint64_t era_of(ViewId view) noexcept { return view.value() >> 32U; }
 /// The second view may follow the first at once. The one before view 0 is the highest of all.

@@ -42,7 +42,10 @@ class Lineage {
     const bool waits = !recalled.awaited.empty() || !recalled.without.empty() || !recalled.forked.empty();
     recalled.state = waits ? Recalled::State::waits : Recalled::State::enough;
     recalled.roster = latest.roster;
-    recalled.founders = founders_after(latest);
+    recalled.left_behind = std::ranges::none_of(here_, [&](const Remembering& each) {
+      return std::ranges::any_of(needed, [&](const RecordedView* view) { return counts(each, *view); });
+    });
+    recalled.founders = founders_after(latest, recalled.left_behind);
     for (const Join& each : latest.members) recalled.members.push_back(each.node);
     return recalled;
   }
@@ -88,10 +91,10 @@ class Lineage {
     }
   }
   // As they were in the latest view, whose first member asked last if it is a founding: so the same one asks again.
-  [[nodiscard]] std::vector<Join> founders_after(const RecordedView& latest) const {
+  [[nodiscard]] std::vector<Join> founders_after(const RecordedView& latest, bool left_behind) const {
     std::vector<Join> founders;
     for (const Remembering& each : here_) {
-      if (has_a_part(each)) founders.push_back(each.who);
+      if (has_a_part(each) || (left_behind && was_left_behind(each, latest))) founders.push_back(each.who);
     }
     const auto place = [&](const Join& who) {
       const auto at = std::ranges::find(latest.members, who.node, &Join::node);
@@ -123,12 +126,14 @@ class Lineage {
     note_id(*view);
     if (last_ == nullptr || last_->id < view->id) last_ = &*view;
   }
-  // A node that is not in the last view may remember it without its roster. Its members have accepted it with that.
+  // A node that is not in the last view may remember it without its roster. Its members have accepted it with that, and
+  // others that are not in it may know all of it.
   void note_roster(const Remembering& process) {
-    if (last_ == nullptr || !last_->roster.nodes.empty() || !incarnation_in(*last_, process.who.node)) return;
+    if (last_ == nullptr || !last_->roster.nodes.empty()) return;
     const auto is_last = [this](const RecordedView& view) { return view.id == last_->id && view.members == last_->members; };
     const ViewRecord& own = process.said.own;
     if (own.last && is_last(*own.last)) last_ = &*own.last;
+    if (!incarnation_in(*last_, process.who.node)) return;
     if (const auto at = std::ranges::find_if(own.accepted, is_last); at != own.accepted.end()) last_ = &*at;
   }
   void note_accepted(const ViewRecord& record) {
@@ -155,6 +160,15 @@ class Lineage {
   [[nodiscard]] bool has_a_part(const Remembering& process) const {
     return (last_ != nullptr && counts(process, *last_)) ||
            std::ranges::any_of(accepted_, [&](const RecordedView* view) { return counts(process, *view); });
+  }
+
+  /// Whether its node was in the group, has kept what it knew of that, and is in the roster that is gone on from. One that
+  /// a later view has overtaken has kept nothing.
+  [[nodiscard]] bool was_left_behind(const Remembering& process, const RecordedView& latest) const {
+    const auto& last = process.said.own.last;
+    if (!last || last->members.empty() || latest.roster.nodes.empty() || !is_admitted(process.who.node)) return false;
+    const auto incarnation = incarnation_in(*last, process.who.node);
+    return !incarnation || process.said.own.since <= *incarnation;
   }
 
   // A decree is decided by a majority of the view before, a founding by all that it names.
@@ -192,9 +206,25 @@ class Lineage {
   bool contested_ = false;
 };
 
+std::vector<NodeLogs> logs_of_founders(const Recalled& recalled) {
+  std::vector<NodeId> nodes;
+  for (const Join& each : recalled.founders) nodes.push_back(each.node);
+  return logs_of(recalled.have, nodes);
+}
+
 }  // namespace
 
 Recalled recall(std::span<const Remembering> here) { return Lineage(here).conclude(); }
+
+std::vector<FirstLog> logs_by_force(const Recalled& recalled) {
+  const std::vector<NodeLogs> founders = logs_of_founders(recalled);
+  return first_logs(without_lost(recalled.logs, recalled.have, founders), founders);
+}
+
+std::vector<ForkedLog> forked_by_force(const Recalled& recalled) {
+  const std::vector<NodeLogs> founders = logs_of_founders(recalled);
+  return forked_logs(without_lost(recalled.logs, recalled.have, founders), founders);
+}
 
 Remembered remembered(const ViewRecord& own, std::span<const ViewMemory::Neighbor> neighbors) {
   Remembered said{own, {}};

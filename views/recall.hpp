@@ -41,6 +41,8 @@ struct Recalled {
   bool contested = false;          ///< the id before that is remembered of views of different nodes
   std::vector<Join> founders;      ///< those that found, if these are enough: in the order of the latest view, then by
                                    ///< node; the first asks
+  bool left_behind = false;        ///< nobody here has a part in a view that is needed; those without which the group went
+                                   ///< on are among the founders
   std::vector<NodeId> members;     ///< of the latest view, in rank order
   Roster roster;                   ///< of the view that they found; empty: none is known
   std::vector<LastView> awaited;   ///< `waits`: the views without a majority here
@@ -59,8 +61,14 @@ struct Recalled {
 /// Differs where what is said does; 0: of no view.
 [[nodiscard]] std::uint64_t digest_of(const Remembered& said);
 
-/// For people: the subgroups whose log none of the founders has, and who may have it. Empty: there is none. `layout` has the
-/// names of subgroups.
+/// The logs with which the founders go on without a majority. One that no recorded holder has who is here goes on as the
+/// longest that a founder has, and what others had behind that is lost.
+[[nodiscard]] std::vector<FirstLog> logs_by_force(const Recalled& recalled);
+/// Those that nobody can tell apart.
+[[nodiscard]] std::vector<ForkedLog> forked_by_force(const Recalled& recalled);
+
+/// For people: the subgroups whose log none of the founders has for sure, with which log they go on, and what becomes of
+/// what others have. Empty: there is none. `layout` has the names of subgroups.
 [[nodiscard]] std::string words_of_lost_logs(const Recalled& recalled, std::span<const SubgroupView> layout);
 
 /// For people: "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of 0, 2 has to come (…)", and what would

@@ -67,6 +67,39 @@ std::string words_of(const RecordedLog& log, const std::vector<NodeLogs>& have, 
                                    verb(away.size(), "it", "them");
 }
 
+bool has_a_holder(const RecordedLog& log, const Recalled& recalled) {
+  return std::ranges::any_of(recalled.have, [&](const NodeLogs& each) {
+    const bool founds = std::ranges::find(recalled.founders, each.who) != recalled.founders.end();
+    return founds && std::ranges::any_of(log.holders, [&](const LogHolder& holder) {
+             return is_kept(holder, each.who.node, each.since);
+           });
+  });
+}
+
+std::string words_of_away(const RecordedLog& log) {
+  const std::string holders = verb(log.holders.size(), "", "one of ") + nodes_text(nodes_of(log.holders));
+  return " is lost, and has no members, until " + holders +
+         " comes back with its log (before anything is deleted there, spindrift log dump saves the messages)";
+}
+
+/// Others that found may have messages that the longest lacks, so what they have is said, too.
+std::string words_of_longest(const FirstLog& log, const RecordedLog& recorded, const Recalled& recalled) {
+  std::uint64_t most = 0;
+  std::string others;
+  for (const NodeLogs& each : recalled.have) {
+    if (std::ranges::find(recalled.founders, each.who) == recalled.founders.end()) continue;
+    const auto known = std::ranges::find(each.logs, log.subgroup, &KnownLog::subgroup);
+    const std::uint64_t version = known == each.logs.end() ? 0 : known->end.version;
+    most = std::max(most, version);
+    const bool is_longest = std::ranges::find(log.longest, each.who.node) != log.longest.end();
+    if (!is_longest) others += ", node " + std::to_string(each.who.node.value()) + " has " + std::to_string(version);
+  }
+  return " goes on with the log of " + nodes_text(log.longest) + ", of " + std::to_string(most) +
+         " messages, the longest here" + others + ": what follows in the log of " + nodes_text(nodes_of(recorded.holders)) +
+         " is lost, also if one of these comes back, which is given this log (before it is started, spindrift log dump "
+         "saves the messages there)";
+}
+
 }  // namespace
 
 std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& own, std::span<const SubgroupView> layout) {
@@ -98,18 +131,12 @@ std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& ow
 
 std::string words_of_lost_logs(const Recalled& recalled, std::span<const SubgroupView> layout) {
   std::string text;
-  for (const RecordedLog& log : recalled.logs) {
-    const bool kept = std::ranges::any_of(recalled.have, [&](const NodeLogs& each) {
-      const bool founds = std::ranges::find(recalled.founders, each.who) != recalled.founders.end();
-      return founds && std::ranges::any_of(log.holders, [&](const LogHolder& holder) {
-               return is_kept(holder, each.who.node, each.since);
-             });
-    });
-    if (kept) continue;
-    const std::string name = subgroup_text(log, layout);
-    text += (text.empty() ? "" : "; ") + ("subgroup " + name) + " is lost, and has no members, until one of " +
-            nodes_text(nodes_of(log.holders)) + " comes back with its log (before anything is deleted there, spindrift log "
-                                                "dump saves the messages)";
+  for (const FirstLog& log : logs_by_force(recalled)) {
+    const auto recorded = std::ranges::find(recalled.logs, log.subgroup, &RecordedLog::subgroup);
+    if (recorded == recalled.logs.end() || has_a_holder(*recorded, recalled)) continue;
+    const std::string name = subgroup_text(*recorded, layout);
+    const std::string lost = log.longest.empty() ? words_of_away(*recorded) : words_of_longest(log, *recorded, recalled);
+    text += (text.empty() ? "" : "; ") + ("subgroup " + name) + lost;
   }
   return text;
 }

@@ -43,6 +43,31 @@ std::string found_in(Planted planted, std::uint64_t seed) {
 
 }  // namespace
 
+TEST_CASE("those that left one after another found when they are told to, where the last one is gone") {
+  REQUIRE(log::set_levels("off").ok());
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    Plan plan = two_that_found();
+    plan.seed = seed;
+    plan.nodes.push_back({.host = 2});
+    plan.founders.push_back(2);
+    const auto act = [&](Ticks at, Action::Kind kind, std::uint32_t node) {
+      plan.actions.push_back({at, kind, node, 0, 0, 0, Cut::nothing});
+    };
+    act(1, Action::Kind::start, 2);
+    act(10'000'000, Action::Kind::leave, 0);
+    act(15'000'000, Action::Kind::leave, 1);
+    act(20'000'000, Action::Kind::crash, 2);
+    act(21'000'000, Action::Kind::start, 0);
+    act(22'000'000, Action::Kind::start, 1);
+    act(30'000'000, Action::Kind::found, 0);
+    plan.faults_end = 40'000'000;
+    Fleet fleet(std::move(plan));
+    fleet.run();
+    CHECK_FALSE(fleet.report().violation());
+    CHECK(fleet.report().hits(Probe::founded_by_those_left_behind) > 0);
+  }
+}
+
 // When all heals, the others come back in some of these runs: then a majority founds, which nobody has to be told.
 TEST_CASE("a founding without a majority that nobody was told, and one that does not come, are found (V30)") {
   REQUIRE(log::set_levels("off").ok());

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """found_test.py SPINDRIFT: three nodes with logged subgroups are killed at once, and two of them do not come back. The one that
 waits is refused what it cannot do, says what would be lost, and founds when it is told to: all that was durable is there. The
-others come back with their old disks as newcomers, and get the log."""
+others come back with their old disks as newcomers, and get the log. And three that are stopped in order, one after the other,
+of which the last one's disk is lost: the other two found when they are told to, with the longer of their logs."""
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -60,10 +62,17 @@ class Nodes:
             each.wait()
         self.running = {}
 
+    def stop(self, node):
+        """It leaves, and the others go on."""
+        self.running[node].send_signal(signal.SIGTERM)
+        if self.running[node].wait(timeout=PATIENCE_S) != 0:
+            sys.exit(f"node {node} did not leave: {self.said(node)}")
+        del self.running[node]
+
     def run(self, *words, given=None, code=0, says=""):
         done = subprocess.run([SPINDRIFT, *words, "--config", self.config], capture_output=True, text=True, timeout=PATIENCE_S,
                               **({"stdin": subprocess.DEVNULL} if given is None else {"input": given}))
-        if done.returncode != code or says not in done.stderr + done.stdout:
+        if (code is not None and done.returncode != code) or says not in done.stderr + done.stdout:
             sys.exit(f"{words} ended with {done.returncode}, not {code}, \"{says}\": {done.stdout}{done.stderr}")
         return done
 
@@ -155,11 +164,55 @@ def play(nodes):
         sys.exit("what was durable is lost")
 
 
-with tempfile.TemporaryDirectory() as scratch:
-    group = Nodes(scratch)
-    try:
-        play(group)
-    finally:
-        for each in group.running.values():
-            each.kill()
-            each.wait()
+def play_in_order(nodes):
+    for node in [0, 1, 2]:
+        nodes.start(node)
+    nodes.until_in([0, 1, 2])
+    nodes.send("orders", 1, 500)
+    nodes.send("audit", 1, 10)
+    nodes.until_in([0, 1, 2])
+    nodes.stop(0)
+    nodes.until_in([1, 2])
+    nodes.send("orders", 501, 600)
+    nodes.until_in([1, 2])
+    durable = nodes.log(1, "orders")
+    nodes.stop(1)
+    nodes.until_in([2])
+    nodes.send("orders", 601, 610)  # on a disk that is lost
+    nodes.until_in([2])
+    nodes.stop(2)
+    shutil.rmtree(os.path.join(nodes.scratch, "journals", "forced", "2"))
+
+    for node in [0, 1]:
+        nodes.start(node)
+    for node in [0, 1]:
+        nodes.until_said(node, f"the group went on without node {node}, which had left it")
+    until(lambda: nodes.run("group", "why", code=None).stdout.count("of which none is here") >= 2, lambda: "they do not say it")
+    nodes.found("--members", "1", "--force", "--yes", code=3, says="--members 0, 1")
+    for says in ["node 2 is missing: the group went on without node 0, which had left it; the last view of the group had node 2",
+                 "subgroup orders goes on with the log of node 1, of 600 messages, the longest here, node 0 has 500",
+                 "what follows in the log of node 2 is lost", "subgroup audit goes on with the log of node 1, of 10 messages"]:
+        nodes.found("--members", "0,1", code=10, says=says)
+    nodes.found("--members", "0,1", "--force", "--yes", "--timeout", "30000", code=0, says="the group goes on with nodes 0, 1")
+    view, _, of_audit = nodes.until_in([0, 1])
+    if view >> 32 == 0 or of_audit != [1]:
+        sys.exit(f"the view that was founded by force is {view}, of the audit {of_audit}")
+    until(lambda: nodes.log(0, "orders") == durable, lambda: "node 0 has not got the log of node 1")
+    if nodes.log(1, "orders") != durable or len(nodes.log(1, "audit")) != 10:
+        sys.exit("what was durable is lost")
+    nodes.start(2)
+    nodes.until_in([0, 1, 2])
+    nodes.send("orders", 611, 620)
+    until(lambda: len(nodes.log(2, "orders")) == 610 and nodes.log(2, "orders") == nodes.log(0, "orders"),
+          lambda: "node 2 has another log than node 0")
+
+
+for each_play in [play, play_in_order]:
+    with tempfile.TemporaryDirectory() as scratch:
+        group = Nodes(scratch)
+        try:
+            each_play(group)
+        finally:
+            for each in group.running.values():
+                each.kill()
+                each.wait()

@@ -2,26 +2,10 @@
 #include <algorithm>
 #include <string>
 
-#include <spindrift/core/result.hpp>
-
 #include "founding_nodes.hpp"
 
 namespace spindrift::views {
 namespace {
-
-Result<void> force(Nodes& nodes, std::uint32_t node, std::vector<std::uint32_t> named, bool really = true,
-                   std::uint32_t newest = revivals_since) {
-  std::vector<Founding::Met> met = nodes.met_by(node);
-  for (Founding::Met& each : met) each.versions.newest = newest;
-  return nodes.processes.at(node)->founding->force(ids(std::move(named)), really, met, nodes.apart);
-}
-
-std::string refusal(Nodes& nodes, std::uint32_t node, std::vector<std::uint32_t> named) {
-  const auto outcome = force(nodes, node, std::move(named));
-  return outcome ? "" : outcome.error().to_string() + "; " + outcome.error().fix();
-}
-
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 /// Nodes of a view of five that they remember, which wait for one more.
 Nodes two_of_five() {
@@ -87,20 +71,6 @@ TEST_CASE("exactly those are named that are here and remember the group") {
   CHECK(has(refusal(nodes, 1, {1, 2, 5}), "--members 2, 1"));
   nodes.run();
   CHECK(nodes.requests.empty());
-}
-
-TEST_CASE("nodes that left before the last one did found nothing, and are told what to do with their logs") {
-  Nodes nodes;
-  for (const std::uint32_t node : {1U, 2U}) {
-    nodes.remember(node, recorded(7, {0}));
-    nodes.memories[node].stored->standing = ViewRecord::Standing::left;
-    nodes.start(node);
-  }
-  nodes.run();
-  const std::string told = refusal(nodes, 1, {1, 2});
-  CHECK(has(told, "has no part in the last view"));
-  CHECK(has(told, "spindrift log dump"));
-  CHECK_FALSE(has(told, "--members"));
 }
 
 TEST_CASE("a release that knows no eras among those that are named is refused") {

@@ -4,12 +4,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include <spindrift/core/result.hpp>
 #include <spindrift/views/founding.hpp>
 
 #include "one_subgroup.hpp"
@@ -124,6 +126,21 @@ struct Nodes {
   int promises = 0;
   std::uint64_t starts = 0;
 };
+
+inline Result<void> force(Nodes& nodes, std::uint32_t node, std::vector<std::uint32_t> named, bool really = true,
+                          std::uint32_t newest = revivals_since) {
+  std::vector<Founding::Met> met = nodes.met_by(node);
+  for (Founding::Met& each : met) each.versions.newest = newest;
+  return nodes.processes.at(node)->founding->force(ids(std::move(named)), really, met, nodes.apart);
+}
+
+/// The error and what to do; empty: there is none.
+inline std::string refusal(Nodes& nodes, std::uint32_t node, std::vector<std::uint32_t> named) {
+  const auto outcome = force(nodes, node, std::move(named));
+  return outcome ? "" : outcome.error().to_string() + "; " + outcome.error().fix();
+}
+
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 template <class T>
 std::vector<T> of_kind(const std::vector<Addressed>& messages) {

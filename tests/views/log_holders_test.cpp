@@ -55,6 +55,14 @@ FirstLog found(const std::vector<Remembering>& founders) {
   return logs[0];
 }
 
+/// In the last view node 2 alone has all.
+Recalled without_holders(std::vector<Remembering> here) {
+  const RecordedLog log{SubgroupId(0), name_digest(orders({})), {holder(2, 12)}};
+  const RecordedView last{ViewId(7), {process(0, 10), process(1, 11), process(2, 12)}, {}, false, {log}};
+  for (Remembering& each : here) each.said.own.last = last;
+  return recall(here);
+}
+
 }  // namespace
 
 TEST_CASE("holders stay from view to view as the processes that they are, and newcomers become some once they are loaded") {
@@ -150,6 +158,44 @@ TEST_CASE("founders whose logs are as long and not the same wait, and say whose"
   // A shorter one is completed, and compared then.
   other.said.logs[0].end.version = 4;
   CHECK(recall(std::vector{one, other}).state == Recalled::State::enough);
+}
+
+TEST_CASE("by force the longest log of those that found goes on where nobody who is here has all, and they alone hold it") {
+  const Recalled recalled = without_holders({looks(process(0, 20), 10, {}, 5)});
+  const std::vector<FirstLog> logs = logs_by_force(recalled);
+  REQUIRE(logs.size() == 1);
+  CHECK(logs[0].longest == std::vector{NodeId(0)});
+  const std::vector<NodeLogs> both{{process(0, 20), 10, {{SubgroupId(0), {5, {}}}}},
+                                   {process(1, 21), 11, {{SubgroupId(0), {6, {}}}}}};
+  const std::vector<RecordedLog> kept = without_lost(recalled.logs, both, both);
+  CHECK(kept.empty());
+  CHECK(first_logs(kept, both)[0].longest == std::vector{NodeId(1)});
+  CHECK(first_logs(kept, both)[0].holders == Holders{holder(1, 21)});
+  const std::string words = words_of_lost_logs(recalled, std::vector{orders({})});
+  CHECK(words.starts_with("subgroup orders goes on with the log of node 0, of 5 messages, the longest here: what follows in "
+                          "the log of node 2 is lost"));
+}
+
+TEST_CASE("by force a log waits for its holder if that is here and founds nothing, and if no founder has any of it") {
+  const Recalled beside = without_holders({looks(process(0, 20), 10, {}, 5), looks(process(2, 22), 12, {}, 9)});
+  CHECK(logs_by_force(beside)[0].longest == std::vector{NodeId(2)});
+  // Node 3 held it, and is in no part of the last view.
+  const std::vector<NodeLogs> founders{{process(0, 20), 10, {{SubgroupId(0), {5, {}}}}}};
+  const std::vector<NodeLogs> here{founders[0], {process(3, 23), 13, {{SubgroupId(0), {9, {}}}}}};
+  const std::vector<RecordedLog> recorded{{SubgroupId(0), 1, {holder(3, 13)}}};
+  CHECK(without_lost(recorded, here, founders) == recorded);
+  CHECK(without_lost(recorded, founders, founders).empty());
+  const Recalled none = without_holders({looks(process(0, 20), 10, {}, 0)});
+  CHECK(logs_by_force(none)[0].longest.empty());
+  CHECK(logs_by_force(none)[0].holders == Holders{holder(2, 12)});
+  CHECK(words_of_lost_logs(none, {}).find("until node 2 comes back with its log") != std::string::npos);
+}
+
+TEST_CASE("by force the longest logs of those that found may differ, which is told") {
+  std::vector<Remembering> here{looks(process(0, 20), 10, {}, 5), looks(process(1, 21), 11, {}, 5)};
+  CHECK(forked_by_force(without_holders(here)).empty());
+  here[1].said.logs[0].end.link.words[1] ^= 1;
+  CHECK(forked_by_force(without_holders(here)) == std::vector{ForkedLog{SubgroupId(0), 5, {NodeId(0), NodeId(1)}}});
 }
 
 TEST_CASE("who is loaded in the course of a view says so as the process that it is") {

@@ -185,6 +185,7 @@ class Fleet final : public Handler, public NetworkListener {
   void check_forced();
   void note_founded(const View& view);
   [[nodiscard]] bool was_told_to_found(const Process& process);
+  [[nodiscard]] bool is_bound(const Process& process);
 
   // fleet_liveness.cpp
   void heal_everything();

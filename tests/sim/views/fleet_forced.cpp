@@ -83,8 +83,27 @@ void Fleet::check_forced() {
 }
 
 void Fleet::note_founded(const View& view) {
-  if (std::ranges::find(told_to_found_, in_order(view.incarnations), &Told::incarnations) != told_to_found_.end())
-    report_.hit(Probe::founded_by_force);
+  if (std::ranges::find(told_to_found_, in_order(view.incarnations), &Told::incarnations) == told_to_found_.end()) return;
+  report_.hit(Probe::founded_by_force);
+  const View* const newest = history_.newest_view();
+  if (newest == nullptr || newest->id >= view.id) return;
+  const auto has_a_part = [newest](NodeId node) { return newest->rank_of(node).has_value(); };
+  if (std::ranges::none_of(view.members, has_a_part)) report_.hit(Probe::founded_by_those_left_behind);
+}
+
+// It has promised itself to a founding that it was named for, and whoever was given up founded an earlier view meanwhile: it
+// follows that no more, and has to be started again.
+bool Fleet::is_bound(const Process& process) {
+  const View* const newest = history_.newest_view();
+  const views::ViewRecord* const record = records_.record(process.node_);
+  if (newest == nullptr || record == nullptr) return false;
+  const auto names_it = [&](const Told& told) {
+    return std::ranges::binary_search(told.incarnations, process.incarnation_);
+  };
+  const auto is_later = [&](const views::RecordedView& each) {
+    return each.founded && views::era_of(each.id) > views::era_of(newest->id);
+  };
+  return std::ranges::any_of(told_to_found_, names_it) && std::ranges::any_of(record->accepted, is_later);
 }
 
 // They are all here still, look for the group, and nobody else does who could make them a majority.

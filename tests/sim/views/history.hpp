@@ -132,6 +132,8 @@ class History {
   [[nodiscard]] const View* view(ViewId id) const;
   /// The one that it follows from, or would: ids have gaps where a view was revived. Null: there is none.
   [[nodiscard]] const View* right_before(ViewId id) const;
+  /// The one of the highest id below that; null: there is none.
+  [[nodiscard]] const View* earlier_than(ViewId id) const;
   /// The first that follows from that one. Null: there is none.
   [[nodiscard]] const View* behind(ViewId id) const;
   [[nodiscard]] const View* newest_view() const { return views_.empty() ? nullptr : &views_.rbegin()->second; }

@@ -180,6 +180,11 @@ const View* History::right_before(ViewId id) const {
   return nullptr;
 }
 
+const View* History::earlier_than(ViewId id) const {
+  const auto at = views_.lower_bound(id);
+  return at == views_.begin() ? nullptr : &std::prev(at)->second;
+}
+
 const View* History::behind(ViewId id) const {
   const auto next = std::find_if(views_.upper_bound(id), views_.end(),
                                  [id](const auto& each) { return views::is_right_behind(id, each.first); });

@@ -99,6 +99,7 @@ void LogBooks::on_view(std::uint32_t process, const View& view, const std::vecto
       book.first = view.id;
       if (founded) note_founders(s, view);
       else note_holders(s, view);
+      if (founded && is_without_holder(s, view)) check_longest(process, s, view);
       if (!book.have.empty() || subgroup.log_holders.empty()) begin(process, s);
     }
     const bool loaded = subgroup.member_position(NodeId(history_.node_of(process))) && !loading[s];
@@ -153,6 +154,38 @@ void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
               " was in the view before");
 }
 
+// None of those that found by force is one of those that had everything, which are gone for good.
+bool LogBooks::is_without_holder(std::uint32_t subgroup, const View& first) const {
+  const View* const before = history_.earlier_than(first.id);
+  if (before == nullptr || views::era_of(first.id) <= views::era_of(before->id)) return false;
+  return std::ranges::none_of(subgroup_at(*before, subgroup).log_holders, [&](const LogHolder& holder) {
+    return first.rank_of(holder.node).has_value() && !log_of_(holder.node.value(), subgroup).lost;
+  });
+}
+
+// D2: such founders go on with the longest log of theirs, and what was reported beyond is lost, as they were told. All that
+// any of them has of the one log is in it, unless some was dropped before of which one of them has not heard.
+void LogBooks::check_longest(std::uint32_t process, std::uint32_t subgroup, const View& first) {
+  Book& book = books_[subgroup];
+  if (book.have.empty()) return;
+  const LogContent& taken = log_of_(history_.node_of(book.have.front()), subgroup).now;
+  std::uint64_t kept = 0;
+  for (const NodeId node : first.members) {
+    const LogContent& own = log_of_(node.value(), subgroup).now;
+    kept = std::max(kept, common(own, book.log));
+    if (own.entries.size() <= taken.entries.size()) continue;
+    violate("D2", process, subgroup,
+            "founded by force, and not with the longest log, that of node " + std::to_string(node.value()));
+  }
+  const std::uint64_t same = common(taken, book.log);
+  if (same < kept && !book.dropped)
+    violate("D2", process, subgroup,
+            "founded by force with " + std::to_string(same) + " messages of " + std::to_string(kept) + " that one has");
+  if (same >= book.reported) return;
+  report_.hit(Probe::log_of_the_missing_lost);
+  book.reported = same;
+}
+
 // D2, D5: a first view goes on from a log that has whatever was reported.
 void LogBooks::begin(std::uint32_t process, std::uint32_t subgroup) {
   Book& book = books_[subgroup];
@@ -166,6 +199,7 @@ void LogBooks::begin(std::uint32_t process, std::uint32_t subgroup) {
   }
   if (!now.entries.empty()) report_.hit(Probe::all_stopped_with_logs);
   if (same < book.log.size()) report_.hit(Probe::log_tail_dropped);
+  book.dropped |= same < book.log.size();
   // Messages before its beginning are unknown here, as they are to it.
   if (same < now.begin.version) {
     book.log.assign(now.begin.version, nullptr);

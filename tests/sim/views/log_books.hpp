@@ -60,6 +60,7 @@ class LogBooks {
     std::optional<ViewId> first{};     ///< the latest first view, or one in which a log that was away was taken up
     std::vector<std::uint32_t> have{};  ///< processes that began that, and have as much of it as any that did
     std::uint64_t began_with = 0;
+    bool dropped = false;               ///< some of its end was once: a node that missed that may have it still
     std::unordered_map<std::uint32_t, std::uint64_t> next{};     ///< by stream
     std::unordered_map<std::uint32_t, std::uint64_t> skipped{};  ///< likewise: given up, between those that are there
   };
@@ -76,11 +77,13 @@ class LogBooks {
   [[nodiscard]] bool is_past(std::uint32_t process, const Book& book) const;
   void extend(std::uint32_t process, std::uint32_t subgroup, const LogEntry& entry);
   void begin(std::uint32_t process, std::uint32_t subgroup);
+  void check_longest(std::uint32_t process, std::uint32_t subgroup, const View& first);
   static void extend_anew(Book& book, const std::shared_ptr<const LogEntry>& entry, const Digest& before);
   void check_beginning(std::uint32_t process, std::uint32_t subgroup);
   void check_checkpoint(std::uint32_t process, std::uint32_t subgroup, bool whole);
   void note_founders(std::uint32_t subgroup, const View& view);
   void note_holders(std::uint32_t subgroup, const View& view);
+  [[nodiscard]] bool is_without_holder(std::uint32_t subgroup, const View& first) const;
   [[nodiscard]] std::optional<std::uint32_t> holder_in(const std::vector<std::uint32_t>& core, std::uint32_t subgroup,
                                                        const SubgroupView& view) const;
   [[nodiscard]] bool is_taken_up(std::uint32_t subgroup, const View& view) const;

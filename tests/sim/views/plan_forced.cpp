@@ -1,5 +1,6 @@
 // Plans in which a group stops as a whole, and a majority of its last view is gone for good: the rest is told to found
-// without them. Some of those that were given up come back later, with what they had.
+// without them, or those that had left the group before. Some of those that were given up come back later, with what they
+// had.
 #include <algorithm>
 
 #include "../random.hpp"
@@ -11,15 +12,18 @@ namespace {
 
 class LossDrawer {
  public:
-  LossDrawer(Random& random, Plan& plan) : random_(random), plan_(plan), time_(random, plan, plan.faults_end) {}
+  LossDrawer(std::uint64_t seed, Random& random, Plan& plan)
+      : random_(random), left_(seed, Purpose::left_behind), plan_(plan), time_(random, plan, plan.faults_end) {}
 
   void draw() {
     for (std::uint64_t left = random_.between(1, 2); left > 0; --left) {
       time_.pass(1'000'000, 6'000'000);
       const std::vector<std::uint32_t> order = time_.everybody();
-      stop(order);
+      std::size_t most = (order.size() + 1) / 2;
+      if (order.size() > 1 && left_.chance(1, 3)) most = leave(order);
+      else stop(order);
       time_.pass(1'000, 200'000);
-      const std::size_t back = random_.between(1, (order.size() + 1) / 2);
+      const std::size_t back = random_.between(1, most);
       for (std::size_t i = 0; i < back; ++i) start(order[i]);
       tell(order, back);
       // One after another, and each when the one before was taken in: together they could found what they remember.
@@ -46,6 +50,21 @@ class LossDrawer {
     time_.at += static_cast<Ticks>(random_.spread(1'000, 100'000));
     for (const std::uint32_t node : order) time_.act(Action::Kind::crash, node);
   }
+  // One after another leaves, up to the first of the order; the last of it, or two, stay to the end, and are not to come
+  // back. Returns how many may.
+  std::size_t leave(const std::vector<std::uint32_t>& order) {
+    const std::size_t gone = order.size() > 2 && left_.chance(1, 3) ? 2 : 1;
+    const std::size_t leavers = order.size() - gone;
+    for (std::size_t i = leavers; i-- > 0;) {
+      time_.act(Action::Kind::leave, order[i]);
+      time_.at += static_cast<Ticks>(left_.spread(10'000, 3'000'000));
+    }
+    const auto end = left_.chance(1, 3) ? Action::Kind::leave : Action::Kind::crash;
+    for (std::size_t i = leavers; i < order.size(); ++i) time_.act(end, order[i]);
+    time_.at += static_cast<Ticks>(left_.spread(100'000, 1'000'000));
+    for (const std::uint32_t node : order) time_.act(Action::Kind::crash, node);
+    return leavers;
+  }
   // Now and then two are told at about one time, one dies on the way, or one more comes.
   void tell(const std::vector<std::uint32_t>& order, std::size_t back) {
     for (std::uint64_t left = random_.between(1, 4); left > 0; --left) {
@@ -63,6 +82,7 @@ class LossDrawer {
   }
 
   Random& random_;
+  Random left_;
   Plan& plan_;
   Timeline time_;
 };
@@ -75,7 +95,7 @@ void draw_forced(std::uint64_t seed, Plan& plan) {
                    !plan.clocks_go_back && !plan.storm;
   if (!fit || !random.chance(1, plan.disks.empty() ? 10 : 3)) return;
   plan.forces = true;
-  LossDrawer(random, plan).draw();
+  LossDrawer(seed, random, plan).draw();
 }
 
 }  // namespace spindrift::sim
