@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -44,6 +45,16 @@ std::optional<std::string> content_of(const Result<std::optional<views::ViewReco
   for (const views::Join& each : last->members) members.push_back(each.node);
   if (members.empty()) return fmt::format("that the group has ended with view {}", last->id);
   return fmt::format("view {} of node{} {}", last->id, members.size() == 1 ? "" : "s", listed(members));
+}
+
+/// Lines about the others of this host that do not run: where members share memory what they remember counts as well.
+std::string others_of(group::ViewFile& file) {
+  std::string text;
+  for (const views::ViewMemory::Neighbor& each : value_or_throw(file.neighbors())) {
+    const auto content = each.lives ? std::nullopt : content_of(std::optional(each.record));
+    if (content) text += fmt::format("node {} of this host remembers {}, too\n", each.node, *content);
+  }
+  return text;
 }
 
 /// The logs that go with the record, as far as they can be read; empty: none.
@@ -95,9 +106,9 @@ int forget(const ForgetOptions& options) {
   const NodeId node(options.node);
   require_absent(place, node);
   const auto kept = journals(options);
-  const auto content = [&] {
+  const auto [content, others] = [&] {
     group::ViewFile file = value_or_throw(group::ViewFile::open(directory, node));
-    return content_of(group::last_record(kept, file, node));
+    return std::pair(content_of(group::last_record(kept, file, node)), others_of(file));
   }();
   fmt::print("node {} remembers {}\n", node, content.value_or("nothing here: there is nothing to forget"));
   if (const std::string logs = logs_of(kept, node); !logs.empty()) {
@@ -110,7 +121,7 @@ int forget(const ForgetOptions& options) {
   }
   value_or_throw(group::ViewFile::forget(directory, node));
   if (kept) value_or_throw(group::ViewJournal::forget(*kept, node));
-  if (content) fmt::print("node {} remembers nothing now\n", node);
+  if (content) fmt::print("node {} remembers nothing now\n{}", node, others);
   return number(ExitCode::success);
 }
 

@@ -354,7 +354,7 @@ std::string Founding::kept_by_memory(std::span<const Met> met) const {
   if (recalled.state == Recalled::State::waits) {
     const bool logged = !recalled.logs.empty() && !recalled.awaited.empty();
     const auto layout = logged ? layout_(recalled.awaited.back().nodes, nullptr) : std::vector<SubgroupView>();
-    return words_of(recalled, self_.node, memories_->own(), layout);
+    return words_of(recalled, self_.node, memories_->own(), layout) + words_of_tellers(memories_->tellers(recalled, fresh));
   }
   if (living_.empty()) return {};
   return "on this host node" + std::string(living_.size() == 1 ? " " : "s ") + listed(living_) +

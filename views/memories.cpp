@@ -70,6 +70,26 @@ Recalled Memories::recalled(std::span<const Join> fresh) const {
   return recall(here);
 }
 
+std::vector<NodeId> Memories::tellers(const Recalled& recalled, std::span<const Join> fresh) const {
+  std::vector<NodeId> tellers;
+  for (const LastView& view : recalled.awaited) {
+    const auto is_it = [&](const RecordedView& each) { return each.id == view.id; };
+    const auto tells = [&](const ViewRecord& record) {
+      return (record.last && is_it(*record.last)) || std::ranges::any_of(record.accepted, is_it);
+    };
+    const auto knows = [&](const Remembering& each) {
+      return std::ranges::find(fresh, each.who) != fresh.end() && tells(each.said.own);
+    };
+    if (tells(record_.record()) || std::ranges::any_of(heard_, knows)) continue;
+    for (const OwnRecord::Neighbor& each : neighbors_) {
+      const bool told = std::ranges::find(tellers, each.node) != tellers.end();
+      if (!each.lives && !told && tells(each.record)) tellers.push_back(each.node);
+    }
+  }
+  std::ranges::sort(tellers);
+  return tellers;
+}
+
 std::optional<std::uint64_t> Memories::digest_of(const Join& who) const {
   if (who == self_) return views::digest_of(said());
   const auto at = std::ranges::find(heard_, who, &Remembering::who);

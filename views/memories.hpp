@@ -37,6 +37,9 @@ class Memories {
 
   /// The conclusion from what this process and these remember, as far as they have said so.
   [[nodiscard]] Recalled recalled(std::span<const Join> fresh) const;
+  /// The nodes of this host whose records alone tell of a view for which these wait, as far as those here have said: they do
+  /// not run, and may have been in the group for a moment.
+  [[nodiscard]] std::vector<NodeId> tellers(const Recalled& recalled, std::span<const Join> fresh) const;
   /// The digest of what that process has said, this one included; nothing: it has said nothing yet.
   [[nodiscard]] std::optional<std::uint64_t> digest_of(const Join& who) const;
   /// Whether the request's founder knew what this process remembers.

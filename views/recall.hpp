@@ -71,6 +71,8 @@ struct Recalled {
 /// what others have. Empty: there is none. `layout` has the names of subgroups.
 [[nodiscard]] std::string words_of_lost_logs(const Recalled& recalled, std::span<const SubgroupView> layout);
 
+/// For people, behind other words: that these nodes' records tell of the last view. Empty: there are none.
+[[nodiscard]] std::string words_of_tellers(const std::vector<NodeId>& tellers);
 /// For people: "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of 0, 2 has to come (…)", and what would
 /// be lost of each log without those that are missing. `self` has `own`. `layout` has the names of subgroups.
 [[nodiscard]] std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& own,

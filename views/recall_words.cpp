@@ -129,6 +129,15 @@ std::string words_of(const Recalled& recalled, NodeId self, const ViewRecord& ow
   return text;
 }
 
+std::string words_of_tellers(const std::vector<NodeId>& tellers) {
+  if (tellers.empty()) return {};
+  const bool one = tellers.size() == 1;
+  return "; so " + std::string(one ? "says the record of " : "say the records of ") + nodes_text(tellers) +
+         " on this host, which " + (one ? "does" : "do") +
+         " not run, and of none that is here: where all others were made to forget that, have " + (one ? "it" : "these") +
+         " forget, too (spindrift group forget), and start these again";
+}
+
 std::string words_of_lost_logs(const Recalled& recalled, std::span<const SubgroupView> layout) {
   std::string text;
   for (const FirstLog& log : logs_by_force(recalled)) {

@@ -57,6 +57,25 @@ TEST_CASE("a neighbor that is set apart and looks for a group is not waited for,
   }
 }
 
+TEST_CASE("where a neighbor's record alone tells of the last view, and it does not run, those that wait say whose it is") {
+  Nodes nodes;
+  nodes.start(0);
+  nodes.start(1);
+  nodes.memories[0].beside = {{NodeId(4), false, {100, recorded(6, {2}), {}}},
+                              {NodeId(5), false, {100, recorded(7, {2}), {}}}};
+  nodes.run();
+  const auto words = [&](std::uint32_t node) {
+    return nodes.processes.at(node)->founding->kept_by_memory(nodes.met_by(node));
+  };
+  CHECK(has(words(0), "so says the record of node 5 on this host, which does not run"));
+  CHECK(has(words(1), "the last view of the group had node 2"));
+  CHECK_FALSE(has(words(1), "so says"));
+  nodes.remember(1, recorded(7, {2}));
+  nodes.start(1);
+  nodes.run();
+  CHECK_FALSE(has(words(0), "so says"));
+}
+
 TEST_CASE("a neighbor of which nothing is heard is not waited for where no view can have taken it in") {
   const auto waits_for = [](const ViewRecord& record, const std::vector<ViewMemory::Neighbor>& others = {}) {
     Nodes nodes;
