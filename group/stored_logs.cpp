@@ -167,6 +167,13 @@ views::LogPoint StoredLogs::end(SubgroupId subgroup) const {
   return {log->second.end.version.value(), log->second.end.link};
 }
 
+bool StoredLogs::is_cut_short(SubgroupId subgroup) const {
+  const auto log = logs_.find(subgroup);
+  if (log == logs_.end() || log->second.index.first().version == 0) return false;
+  const store::Checkpoint* const whole = log->second.checkpoints.whole();
+  return whole != nullptr && whole->version > log->second.end.version;
+}
+
 std::uint64_t StoredLogs::durable(SubgroupId subgroup) const {
   const auto log = logs_.find(subgroup);
   if (log == logs_.end()) return 0;

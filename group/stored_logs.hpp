@@ -34,6 +34,7 @@ class StoredLogs final : public views::SubgroupLogs {
   StoredLogs& operator=(const StoredLogs&) = delete;
 
   [[nodiscard]] views::LogPoint end(SubgroupId subgroup) const override;
+  [[nodiscard]] bool is_cut_short(SubgroupId subgroup) const override;
   [[nodiscard]] std::uint64_t durable(SubgroupId subgroup) const override;
   [[nodiscard]] bool accepts() const override { return journal_.has_room() && !journal_.full(); }
   void append(SubgroupId subgroup, std::span<const Delivery> batch) override;

@@ -9,7 +9,8 @@ std::vector<KnownLog> known_logs(const SubgroupLogs* logs, const std::vector<Sub
   std::vector<KnownLog> known;
   for (std::uint32_t s = 0; logs != nullptr && s < shapes.size(); ++s) {
     if (shapes[s].storage != SubgroupStorage::logged) continue;
-    if (const LogPoint end = logs->end(SubgroupId(s)); end.version > 0) known.push_back({SubgroupId(s), end});
+    const LogPoint end = logs->end(SubgroupId(s));
+    if (end.version > 0 && !logs->is_cut_short(SubgroupId(s))) known.push_back({SubgroupId(s), end});
   }
   return known;
 }

@@ -12,7 +12,7 @@
 
 namespace spindrift::views {
 
-/// The ends of the node's logs that are not empty. `logs` may be null: there are none.
+/// The ends of the node's logs that are not empty, nor cut short. `logs` may be null: there are none.
 [[nodiscard]] std::vector<KnownLog> known_logs(const SubgroupLogs* logs, const std::vector<SubgroupView>& shapes);
 
 /// One pass in an active view, whose members are all in it: where the group waits for a log of which this node is a holder,

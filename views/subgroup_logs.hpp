@@ -33,6 +33,9 @@ class SubgroupLogs {
   /// The end of that log, behind all that was appended, be it durable or not. Before anything is appended: where the node's
   /// processes before have left it.
   [[nodiscard]] virtual LogPoint end(SubgroupId subgroup) const = 0;
+  /// It began anew with another node's checkpoint, and its process ended before all came that lies before that: no object
+  /// can be made of it, and nobody can go on with it alone.
+  [[nodiscard]] virtual bool is_cut_short(SubgroupId subgroup) const = 0;
   /// The messages of lower versions are durable.
   [[nodiscard]] virtual std::uint64_t durable(SubgroupId subgroup) const = 0;
   /// Whether there is room. If not, deliveries that can wait do, until the disk has taken more.

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include <spindrift/views/deliveries.hpp>
 #include <spindrift/views/log_claims.hpp>
+#include <spindrift/views/own_logs.hpp>
 #include <spindrift/views/versions.hpp>
 
 #include "application.hpp"
@@ -72,6 +74,7 @@ struct Claims {
 /// Logs of so many messages, all of which are durable here.
 struct EndsOfLogs final : SubgroupLogs {
   LogPoint end(SubgroupId subgroup) const override { return {versions.at(subgroup.value()), {}}; }
+  bool is_cut_short(SubgroupId subgroup) const override { return subgroup == cut_short; }
   std::uint64_t durable(SubgroupId subgroup) const override { return versions.at(subgroup.value()); }
   bool accepts() const override { return true; }
   void append(SubgroupId subgroup, std::span<const Delivery> batch) override { versions[subgroup.value()] += batch.size(); }
@@ -80,9 +83,18 @@ struct EndsOfLogs final : SubgroupLogs {
   std::unique_ptr<StateReader> read(SubgroupId, const LogPoint&, std::uint64_t) override { return nullptr; }
   std::unique_ptr<LogWriter> write(SubgroupId) override { return nullptr; }
   std::map<std::uint32_t, std::uint64_t> versions{{0, 5}};
+  std::optional<SubgroupId> cut_short;
 };
 
 }  // namespace
+
+TEST_CASE("a node says nothing of a log that is cut short, as if it had none of it") {
+  const std::vector<SubgroupView> shapes = layout_of_most(4)({NodeId(1)}, nullptr);
+  EndsOfLogs logs;
+  CHECK(known_logs(&logs, shapes).size() == 1);
+  logs.cut_short = SubgroupId(0);
+  CHECK(known_logs(&logs, shapes).empty());
+}
 
 TEST_CASE("holders that are back are found by the longest of their logs, when all of them in the view have said theirs") {
   Claims claims(away({holder(1, 50), holder(2, 51), holder(9, 52)}));

@@ -172,6 +172,7 @@ void LogBooks::check_longest(std::uint32_t process, std::uint32_t subgroup, cons
   std::uint64_t kept = 0;
   for (const NodeId node : first.members) {
     const LogContent& own = log_of_(node.value(), subgroup).now;
+    if (own.is_cut_short()) continue;
     kept = std::max(kept, common(own, book.log));
     if (own.entries.size() <= taken.entries.size()) continue;
     violate("D2", process, subgroup,

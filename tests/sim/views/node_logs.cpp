@@ -74,6 +74,7 @@ class NodeLogs::ProcessLogs final : public views::SubgroupLogs {
         covers_checkpoint_(all.logs_[node].size()) {}
 
   [[nodiscard]] views::LogPoint end(SubgroupId id) const override { return log(id.value()).end(); }
+  [[nodiscard]] bool is_cut_short(SubgroupId id) const override { return log(id.value()).now.is_cut_short(); }
   [[nodiscard]] std::uint64_t durable(SubgroupId id) const override { return log(id.value()).durable; }
   [[nodiscard]] bool accepts() const override { return waiting() <= all_.plan_.disks[node_].room; }
   void append(SubgroupId id, std::span<const Delivery> batch) override {

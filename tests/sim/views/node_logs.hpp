@@ -48,6 +48,7 @@ struct LogContent {
   LogEntries entries{};     ///< by version; null before the beginning
   views::LogPoint begin{};
   std::optional<views::LogPoint> checkpoint{};  ///< the last one, of which the disk has the state
+  [[nodiscard]] bool is_cut_short() const { return begin.version > 0 && checkpoint && checkpoint->version > entries.size(); }
 
   [[nodiscard]] Digest link_at(std::uint64_t version) const {
     return version == begin.version ? begin.link : entries[version - 1]->link;
