@@ -125,6 +125,17 @@ void Epoch::hear_logs(Rank from, std::uint64_t since, std::vector<KnownLog> logs
   }
 }
 
+Result<void> Epoch::adopt_log(SubgroupId subgroup, NodeId from, bool force) {
+  SPINDRIFT_TRY(claims_.adopt(subgroup, from, force));
+  const SubgroupView& away = view_.subgroup(subgroup);
+  log::warn(log::Room::views, "is told to go on with a log that lacks what its holders may have",
+            {{"node", view_.members[self().value()]},
+             {"subgroup", away.name},
+             {"from", from},
+             {"holders", listed(nodes_of(away.log_holders))}});
+  return {};
+}
+
 void Epoch::wedge() {
   CHECK(!wedged_);
   wedged_ = true;

@@ -96,10 +96,12 @@ class Epoch final : private Counts {
   /// At the leader: says once of each candidate that it has waited for long for members to have a connection with it.
   void watch_joins(const std::vector<Candidate>& candidates, Time now);
 
-  /// This member's node is a holder of a log that nobody in this view has, and it is to say what it has; true once.
-  [[nodiscard]] bool asks_for_logs() { return claims_.asks(view_.members[self().value()]); }
+  /// Nobody in this view has some log, and this member is to say what it has; true once.
+  [[nodiscard]] bool asks_for_logs() { return claims_.asks(); }
   /// A member, also this one, says so: since when its disk has had its logs, and where they end. For when this one leads.
   void hear_logs(Rank from, std::uint64_t since, std::vector<KnownLog> logs);
+  /// This one leads, and is told to go on with that node's log: see LogClaims::adopt.
+  [[nodiscard]] Result<void> adopt_log(SubgroupId subgroup, NodeId from, bool force);
 
   /// The view that follows from this decree, as far as a node remembers it.
   [[nodiscard]] RecordedView next(const Decree& decree) const;

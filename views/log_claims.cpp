@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include <spindrift/views/log_adoption.hpp>
 #include <spindrift/views/versions.hpp>
 
 namespace spindrift::views {
@@ -26,12 +27,8 @@ LogClaims::LogClaims(const View& view, const std::vector<RankSet>& loaded, const
   }
 }
 
-bool LogClaims::awaits(NodeId node) const noexcept {
-  return std::ranges::any_of(away_, [node](const RecordedLog& log) { return holds(log, node); });
-}
-
 void LogClaims::hear(Rank from, NodeLogs said) {
-  if (!awaits(view_.members[from.value()])) return;
+  if (away_.empty()) return;
   said_.insert_or_assign(from, std::move(said));
   name();
 }
@@ -39,17 +36,50 @@ void LogClaims::hear(Rank from, NodeLogs said) {
 // A view that ends for a log must lead to one in which somebody has it, or views would change for ever.
 void LogClaims::name() {
   std::vector<RankSet> found = this->found();
-  Decree trial;
-  trial.loaded = loaded_;
-  for (std::size_t s = 0; s < found.size(); ++s) trial.loaded[s].add(found[s]);
-  std::vector<SubgroupId> lost;
-  const View next = successor(view_, trial, *layout_, view_.roster);
-  const std::vector<RankSet> loaded = loaded_in(next, view_, loaded_, trial, lost);
+  std::vector<RankSet> loaded;
+  static_cast<void>(next(found, loaded));
   for (std::size_t s = 0; s < found.size(); ++s) {
     if (loaded[s].empty()) found[s] = {};
   }
   const bool any = std::ranges::any_of(found, [](const RankSet& each) { return !each.empty(); });
   named_ = any ? std::optional(std::move(found)) : std::nullopt;
+}
+
+View LogClaims::next(const std::vector<RankSet>& found, std::vector<RankSet>& loaded) const {
+  Decree trial;
+  trial.loaded = loaded_;
+  for (std::size_t s = 0; s < found.size(); ++s) trial.loaded[s].add(found[s]);
+  std::vector<SubgroupId> lost;
+  View next = successor(view_, trial, *layout_, view_.roster);
+  loaded = loaded_in(next, view_, loaded_, trial, lost);
+  return next;
+}
+
+Result<void> LogClaims::adopt(SubgroupId subgroup, NodeId from, bool force) {
+  const auto log = std::ranges::find(away_, subgroup, &RecordedLog::subgroup);
+  if (log == away_.end()) return not_away(view_, loaded_, subgroup);
+  SPINDRIFT_TRY_ASSIGN(const RankSet named, adopted({view_, *log, said_}, from));
+  SPINDRIFT_TRY(check_place(subgroup, named));
+  if (!force) return loss_of({view_, *log, said_}, from);
+  adopted_.insert_or_assign(subgroup, named);
+  name();
+  return {};
+}
+
+// While it is inadequate for another reason nothing is won, and a holder may come back.
+Result<void> LogClaims::check_place(SubgroupId subgroup, const RankSet& named) const {
+  std::vector<RankSet> found(view_.subgroups.size());
+  found[subgroup.value()] = named;
+  std::vector<RankSet> loaded;
+  const View next = this->next(found, loaded);
+  const std::string& inadequate = next.subgroup(subgroup).inadequate;
+  if (!inadequate.empty()) {
+    return Error(ErrorKind::refused, "with that log, too, nobody could send there: " + inadequate)
+        .fix("start members that the layout needs, and say it then");
+  }
+  if (!loaded[subgroup.value()].empty()) return {};
+  return Error(ErrorKind::refused, "the layout has no place in the subgroup for a member with that log")
+      .fix("let a member go that the layout takes instead, or name another node with --from");
 }
 
 std::vector<NodeLogs> LogClaims::said_of(const RecordedLog& log, bool& all) const {
@@ -70,6 +100,10 @@ std::vector<NodeLogs> LogClaims::said_of(const RecordedLog& log, bool& all) cons
 std::vector<RankSet> LogClaims::found() const {
   std::vector<RankSet> found(view_.subgroups.size());
   for (const RecordedLog& log : away_) {
+    if (const auto told = adopted_.find(log.subgroup); told != adopted_.end()) {
+      found[log.subgroup.value()] = told->second;
+      continue;
+    }
     bool all = false;
     const std::vector<NodeLogs> said = said_of(log, all);
     if (!all || said.empty() || !forked_logs({&log, 1}, said).empty()) continue;

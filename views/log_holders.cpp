@@ -19,13 +19,21 @@ bool is_in(std::span<const NodeId> nodes, NodeId node) { return std::ranges::fin
 
 bool is_logged(const SubgroupView& subgroup) { return subgroup.storage == SubgroupStorage::logged && !subgroup.dropped; }
 
-/// Nobody in the view can give the subgroup's state to others.
-void wait_for(const std::vector<LogHolder>& holders, SubgroupView& subgroup) {
+std::string named(const std::vector<NodeId>& nodes) { return (nodes.size() == 1 ? "node " : "nodes ") + listed(nodes); }
+
+/// Nobody in the view can give the subgroup's state to others. A holder that has just come may have the log, which the next
+/// view begins with then.
+void wait_for(const std::vector<LogHolder>& holders, const View& view, SubgroupView& subgroup) {
   subgroup.members.clear();
   subgroup.senders.clear();
   const bool one = holders.size() == 1;
-  subgroup.inadequate = "its log is with node" + std::string(one ? " " : "s ") + listed(nodes_of(holders)) +
-                        (one ? ", which was not there" : ", none of which was there") + " with it when the view began";
+  std::vector<NodeId> here = nodes_of(holders);
+  std::erase_if(here, [&](NodeId node) { return !view.rank_of(node); });
+  const std::string without =
+      here.empty() ? "" : "; " + named(here) + (here.size() == 1 ? " is" : " are") + " here, without it so far";
+  subgroup.inadequate = "its log is with " + named(nodes_of(holders)) +
+                        (one ? ", which was not there" : ", none of which was there") + " with it when the view began" +
+                        without + "; start one with its directory, or, if they are gone for good, see `spindrift log adopt`";
   subgroup.log_holders = holders;
 }
 
@@ -130,7 +138,7 @@ void carry_logs(View& next, const View& view, const Decree& decree, const std::v
     const bool keeps_all = view.roster.version >= logs_return_since && (nobody || subgroup.members.empty());
     const std::vector<LogHolder> all = keeps_all ? also_holding(before, view, decree.loaded[s]) : before;
     if (nobody) {
-      wait_for(all, subgroup);
+      wait_for(all, next, subgroup);
     } else {
       subgroup.log_holders = keeps_all ? all : going_on(view, decree, next, loaded[s], s);
     }
@@ -231,7 +239,7 @@ void begin_logs(View& first, std::vector<RankSet>& loaded, std::span<const First
     }
     loaded[s] = having;
     if (having.empty()) {
-      wait_for(log->holders, subgroup);
+      wait_for(log->holders, first, subgroup);
       continue;
     }
     // A founder that is not in the subgroup lacks what follows there.

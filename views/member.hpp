@@ -230,4 +230,9 @@ class Member final {
   std::vector<SubgroupId> state_lost_;  // as the present view's members were told
 };
 
+/// Those who run the group say that it goes on with the log of that subgroup that this node has; told to the member that
+/// leads the view. The view that comes of it is told as any other. The poller's. Errors: as LogClaims::adopt; refused (it is
+/// in no view that goes on, or does not lead it: then the fix names who does), bad_argument (no such subgroup).
+[[nodiscard]] Result<void> adopt_log(const Member& leader, const std::string& subgroup, NodeId from, bool force);
+
 }  // namespace spindrift::views

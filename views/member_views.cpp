@@ -319,4 +319,26 @@ Result<void> Member::send_private(NodeId to, std::span<const std::byte> message)
   return {};
 }
 
+// The leader alone has heard what all have; with the view that is gone, and the word with it.
+Result<void> adopt_log(const Member& leader, const std::string& subgroup, NodeId from, bool force) {
+  if (leader.state() != MemberState::active) {
+    return Error(ErrorKind::refused,
+                 "this member is in no view that goes on: it is " + std::string(to_string(leader.state())))
+        .fix("say it when it is active: spindrift group status");
+  }
+  Epoch& present = *leader.epoch();
+  const auto& subgroups = present.view().subgroups;
+  const auto at = std::ranges::find(subgroups, subgroup, &SubgroupView::name);
+  if (subgroup.empty() || at == subgroups.end()) {
+    return Error(ErrorKind::bad_argument, "the group has no subgroup " + subgroup)
+        .fix("see which it has: spindrift group status");
+  }
+  if (const Rank leads = present.change().leader(); leads != present.self()) {
+    const std::string node = std::to_string(present.view().members[leads.value()].value());
+    return Error(ErrorKind::refused, "node " + node + " leads the view, and is to be told")
+        .fix("run this on its host, with --through " + node);
+  }
+  return present.adopt_log(SubgroupId(static_cast<std::uint32_t>(at - subgroups.begin())), from, force);
+}
+
 }  // namespace spindrift::views

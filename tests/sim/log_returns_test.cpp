@@ -64,4 +64,24 @@ TEST_CASE("a holder whose disk was lost is waited for no more than one that is a
   CHECK(fleet.report().hits(Probe::log_taken_up) == 1);
 }
 
+TEST_CASE("a log is adopted that lacks what was reported durable, and a holder that is back with it goes by that one") {
+  REQUIRE(log::set_levels("off").ok());
+  for (const bool comes_back : {true, false}) {
+    Plan plan = two_of_five_log();
+    add(plan, 20 * ms, Action::Kind::leave, 3);
+    plan.actions.push_back({40 * ms, Action::Kind::send, 4, 0, 0, 10, Cut::nothing});
+    add(plan, 70 * ms, Action::Kind::crash, 4);
+    if (!comes_back) add(plan, 80 * ms, Action::Kind::lose_logs, 4);
+    add(plan, 80 * ms, Action::Kind::start, 3);
+    for (const std::uint32_t node : {2U, 4U, 3U}) add(plan, 100 * ms, Action::Kind::adopt, node);
+    plan.actions.push_back({120 * ms, Action::Kind::send, 3, 0, 0, 10, Cut::nothing});
+    add(plan, 140 * ms, Action::Kind::start, 4);
+    Fleet fleet(plan);
+    fleet.run();
+    CHECK_FALSE(fleet.report().failed());
+    CHECK(fleet.report().hits(Probe::log_adopted) == 1);
+    CHECK((fleet.report().hits(Probe::log_began_anew) > 0) == comes_back);
+  }
+}
+
 }  // namespace spindrift::sim

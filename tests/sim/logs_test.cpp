@@ -397,10 +397,11 @@ TEST_CASE("a subgroup that waits for its log beside a holder that is back is fou
   CHECK(std::string(found ? found->invariant : "nothing") == expected);
 }
 
-TEST_CASE("a log that is taken up without what was reported durable is found (D2)") {
-  for (const bool reported : {false, true}) {
+TEST_CASE("a log that is taken up without what was reported durable is found (D2), unless that was given up right before") {
+  enum class Reported { no, yes, given_up, given_up_long_before };
+  for (const auto reported : {Reported::no, Reported::yes, Reported::given_up, Reported::given_up_long_before}) {
     LogStory story;
-    story.have_two(reported ? 2 : 1);
+    story.have_two(reported == Reported::no ? 1 : 2);
     View waiting = story.view_of(1, {2}, {0, 1});
     waiting.subgroups[0].members.clear();
     waiting.subgroups[0].senders.clear();
@@ -413,11 +414,15 @@ TEST_CASE("a log that is taken up without what was reported durable is found (D2
     story.history.on_view(2, {waiting, {}, {}, {{NodeId(0), "silent"}, {NodeId(1), "silent"}}, {}}, {false});
     story.books.on_view(2, waiting, {false});
     story.logs[0].now.entries.resize(1);
+    story.logs[0].durable = 1;
+    if (reported == Reported::given_up) story.books.on_adopted(0, waiting.id, 0);
+    if (reported == Reported::given_up_long_before) story.books.on_adopted(0, ViewId(0), 0);
     story.history.on_start(3, 0, 103);
     const View back = story.view_of(2, {2, 3}, {0});
     story.history.on_view(2, {back, {NodeId(0)}, {}, {}, {}}, {true});
     story.books.on_view(2, back, {true});
-    CHECK(story.ended() == (reported ? "D2" : "nothing"));
+    const bool found = reported == Reported::yes || reported == Reported::given_up_long_before;
+    CHECK(story.ended() == (found ? "D2" : "nothing"));
     CHECK(story.report.hits(Probe::log_taken_up) == 1);
   }
 }

@@ -129,6 +129,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::log_tail_dropped: return "delivered by some, and dropped when all had stopped";
     case Probe::log_away: return "log with nodes that are away";
     case Probe::log_taken_up: return "log taken up by nodes that were away";
+    case Probe::log_adopted: return "log adopted that lacks what was reported durable";
     case Probe::checkpoint_made: return "checkpoint of a log made";
     case Probe::checkpoint_sent: return "log begun anew with its source's checkpoint";
     case Probe::checkpoint_lost: return "crash before a checkpoint was durable";

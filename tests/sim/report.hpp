@@ -139,6 +139,7 @@ enum class Probe : std::uint32_t {
   log_tail_dropped,
   log_away,
   log_taken_up,
+  log_adopted,
   checkpoint_made,
   checkpoint_sent,
   checkpoint_lost,

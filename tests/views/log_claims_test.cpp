@@ -12,64 +12,10 @@
 #include <spindrift/views/versions.hpp>
 
 #include "application.hpp"
+#include "away_log.hpp"
 
 namespace spindrift::views {
 namespace {
-
-using Holders = std::vector<LogHolder>;
-
-RankSet set_of(std::initializer_list<std::uint32_t> ranks) {
-  RankSet set;
-  for (const std::uint32_t rank : ranks) set.add(Rank(rank));
-  return set;
-}
-LogHolder holder(std::uint32_t node, std::uint64_t incarnation) { return {NodeId(node), incarnation}; }
-
-/// The first `most` nodes, but for those that were in the subgroup before, who stay.
-LayoutFunction layout_of_most(std::size_t most) {
-  return [most](const std::vector<NodeId>& members, const View* before) {
-    SubgroupView orders;
-    orders.name = "orders";
-    orders.storage = SubgroupStorage::logged;
-    orders.members = members;
-    const auto was_in = [&](NodeId node) { return before != nullptr && before->subgroups[0].member_position(node); };
-    std::stable_partition(orders.members.begin(), orders.members.end(), was_in);
-    if (orders.members.size() > most) orders.members.resize(most);
-    orders.senders = orders.members;
-    return std::vector{orders};
-  };
-}
-
-/// Nodes 0 … 3 as processes 100 … 103; the log of the first subgroup is with holders, and nobody has it.
-View away(Holders holders, std::uint32_t version = logs_return_since) {
-  View view;
-  view.id = ViewId(7);
-  for (std::uint32_t i = 0; i < 4; ++i) {
-    view.members.emplace_back(i);
-    view.incarnations.push_back(100 + i);
-  }
-  view.subgroups = layout_of_most(4)(view.members, nullptr);
-  view.subgroups[0].members.clear();
-  view.subgroups[0].senders.clear();
-  view.subgroups[0].log_holders = std::move(holders);
-  view.roster.version = version;
-  return view;
-}
-
-struct Claims {
-  explicit Claims(View of, const RankSet& having = {}) : view(std::move(of)), claims(view, loaded = {having}, &layout) {}
-  void say(std::uint32_t node, std::uint64_t since, std::uint64_t version, std::uint64_t link = 7) {
-    std::vector<KnownLog> logs;
-    if (version > 0) logs = {{SubgroupId(0), {version, {{version, link}}}}};
-    claims.hear(Rank(node), {{NodeId(node), 100 + node}, since, std::move(logs)});
-  }
-  [[nodiscard]] RankSet found() const { return claims.named() == nullptr ? RankSet() : (*claims.named())[0]; }
-
-  View view;
-  std::vector<RankSet> loaded;
-  LayoutFunction layout = layout_of_most(4);
-  LogClaims claims;
-};
 
 /// Logs of so many messages, all of which are durable here.
 struct EndsOfLogs final : SubgroupLogs {
@@ -98,12 +44,12 @@ TEST_CASE("a node says nothing of a log that is cut short, as if it had none of 
 
 TEST_CASE("holders that are back are found by the longest of their logs, when all of them in the view have said theirs") {
   Claims claims(away({holder(1, 50), holder(2, 51), holder(9, 52)}));
-  CHECK(claims.claims.awaits(NodeId(1)));
-  CHECK_FALSE(claims.claims.awaits(NodeId(0)));
+  CHECK(claims.claims.asks());
+  CHECK_FALSE(claims.claims.asks());
   CHECK(claims.found().empty());
   claims.say(1, 50, 8);
   CHECK(claims.found().empty());
-  claims.say(0, 1, 99);  // nobody asked it
+  claims.say(0, 1, 99);  // it is no holder
   SECTION("one has more") {
     claims.say(2, 40, 9);
     CHECK(claims.found() == set_of({2}));
@@ -153,9 +99,9 @@ TEST_CASE("longest logs that differ are nobody's, and are told of once") {
 }
 
 TEST_CASE("nobody is asked for a log that somebody has, nor in a view of an earlier version") {
-  CHECK_FALSE(Claims(away({holder(1, 50)}), set_of({3})).claims.awaits(NodeId(1)));
-  CHECK_FALSE(Claims(away({holder(1, 50)}, logs_return_since - 1)).claims.awaits(NodeId(1)));
-  CHECK_FALSE(Claims(away({})).claims.awaits(NodeId(1)));
+  CHECK_FALSE(Claims(away({holder(1, 50)}), set_of({3})).claims.asks());
+  CHECK_FALSE(Claims(away({holder(1, 50)}, logs_return_since - 1)).claims.asks());
+  CHECK_FALSE(Claims(away({})).claims.asks());
 }
 
 TEST_CASE("those that are named go on in the subgroup, whomever else the layout would take") {

@@ -187,6 +187,9 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] bool was_told_to_found(const Process& process);
   [[nodiscard]] bool is_bound(const Process& process);
 
+  // fleet_adoptions.cpp
+  void adopt(const Action& action);
+
   // fleet_liveness.cpp
   void heal_everything();
   void judge();

@@ -110,6 +110,7 @@ void Fleet::act(const Action& action) {
     case Action::Kind::found:
       if (runs) static_cast<void>(force(*process));
       return;
+    case Action::Kind::adopt: return adopt(action);
     case Action::Kind::forget:
       if (runs || records_.record(action.node) == nullptr) return;
       report_.hit(Probe::record_lost);

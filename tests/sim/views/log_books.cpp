@@ -100,7 +100,8 @@ void LogBooks::on_view(std::uint32_t process, const View& view, const std::vecto
       if (founded) note_founders(s, view);
       else note_holders(s, view);
       if (founded && is_without_holder(s, view)) check_longest(process, s, view);
-      if (!book.have.empty() || subgroup.log_holders.empty()) begin(process, s);
+      if (!book.have.empty() || subgroup.log_holders.empty()) begin(process, s, view);
+      else if (taken_up && book.adopted) give_up(book, view, book.adopted->durable);  // who was named has died since
     }
     const bool loaded = subgroup.member_position(NodeId(history_.node_of(process))) && !loading[s];
     if (loaded) check_checkpoint(process, s, true);
@@ -187,12 +188,28 @@ void LogBooks::check_longest(std::uint32_t process, std::uint32_t subgroup, cons
   book.reported = same;
 }
 
+void LogBooks::on_adopted(std::uint32_t subgroup, ViewId view, std::uint32_t node) {
+  const NodeLog& log = log_of_(node, subgroup);
+  books_[subgroup].adopted = Adoption{view, std::min(log.durable, common(log.now, books_[subgroup].log))};
+}
+
+// As much as was said, and only right behind the view in which it was.
+void LogBooks::give_up(Book& book, const View& view, std::uint64_t same) const {
+  const auto adopted = std::exchange(book.adopted, std::nullopt);
+  const View* const before = history_.right_before(view.id);
+  const bool behind = adopted && (history_.is_first(view.id) || (before != nullptr && before->id == adopted->view));
+  if (!behind || same >= book.reported || same < adopted->durable) return;
+  book.reported = same;
+  report_.hit(Probe::log_adopted);
+}
+
 // D2, D5: a first view goes on from a log that has whatever was reported.
-void LogBooks::begin(std::uint32_t process, std::uint32_t subgroup) {
+void LogBooks::begin(std::uint32_t process, std::uint32_t subgroup, const View& view) {
   Book& book = books_[subgroup];
   LogContent now;
   if (!book.have.empty()) now = log_of_(history_.node_of(book.have.front()), subgroup).now;
   const std::uint64_t same = common(now, book.log);
+  give_up(book, view, same);
   if (same < book.reported) {
     return violate("D2", process, subgroup,
                    "begins with " + std::to_string(now.entries.size()) + " messages, the first " + std::to_string(same) +

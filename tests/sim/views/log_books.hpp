@@ -2,7 +2,8 @@
 // are given all of it. Knows what is appended, delivered and told; no protocol object.
 //
 // The invariant to remember: what was ever reported durable is in the one log for good, though a node may have trimmed it,
-// and what else a member appended is in it until all have stopped.
+// and what else a member appended is in it until all have stopped, or a part of the
+// log is adopted.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,9 @@ class LogBooks {
   void on_given(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version, std::span<const std::byte> payload);
   /// Its application is told that lower versions are durable everywhere.
   void on_durable(std::uint32_t process, std::uint32_t subgroup, std::uint64_t version);
+  /// In that view, in which nobody has the log, its leader was told to go on with that node's: what follows in the logs of
+  /// the holders may be lost with the next view.
+  void on_adopted(std::uint32_t subgroup, ViewId view, std::uint32_t node);
   /// The process has left in order. `loading`: as above.
   void check_left(std::uint32_t process, const std::vector<bool>& loading);
 
@@ -53,6 +57,10 @@ class LogBooks {
   [[nodiscard]] std::optional<Incomplete> incomplete(const std::vector<std::uint32_t>& core);
 
  private:
+  struct Adoption {
+    ViewId view;
+    std::uint64_t durable = 0;  ///< of the log that is adopted
+  };
   struct Book {
     LogEntries log{};                   ///< null where nobody has the message any more
     views::LogPoint begin{};            ///< where it is not
@@ -61,6 +69,7 @@ class LogBooks {
     std::vector<std::uint32_t> have{};  ///< processes that began that, and have as much of it as any that did
     std::uint64_t began_with = 0;
     bool dropped = false;               ///< some of its end was once: a node that missed that may have it still
+    std::optional<Adoption> adopted{};  ///< the latest
     std::unordered_map<std::uint32_t, std::uint64_t> next{};     ///< by stream
     std::unordered_map<std::uint32_t, std::uint64_t> skipped{};  ///< likewise: given up, between those that are there
   };
@@ -76,8 +85,9 @@ class LogBooks {
   void violate(const char* invariant, std::uint32_t process, std::uint32_t subgroup, const std::string& what) const;
   [[nodiscard]] bool is_past(std::uint32_t process, const Book& book) const;
   void extend(std::uint32_t process, std::uint32_t subgroup, const LogEntry& entry);
-  void begin(std::uint32_t process, std::uint32_t subgroup);
+  void begin(std::uint32_t process, std::uint32_t subgroup, const View& view);
   void check_longest(std::uint32_t process, std::uint32_t subgroup, const View& first);
+  void give_up(Book& book, const View& view, std::uint64_t same) const;
   static void extend_anew(Book& book, const std::shared_ptr<const LogEntry>& entry, const Digest& before);
   void check_beginning(std::uint32_t process, std::uint32_t subgroup);
   void check_checkpoint(std::uint32_t process, std::uint32_t subgroup, bool whole);

@@ -409,6 +409,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_revivals(seed, plan);
   draw_logs(seed, plan);
   draw_log_returns(seed, plan);
+  draw_adoptions(seed, plan);
   draw_trims(seed, plan);
   draw_logged_objects(seed, plan);
   draw_forced(seed, plan);

@@ -124,6 +124,7 @@ struct Action {
     undrain,          ///< likewise, let in again
     found,            ///< the process of `node` is told to found with all that are here, if those that the last view needs
                       ///< are not, and none of them has gone on
+    adopt,            ///< whoever leads the view is told to go on with the log of subgroup `other` that `node` has
     forget,           ///< the record of `node` is lost, with its logs, unless a process of it runs
     lose_logs,        ///< its logs alone are
     create,           ///< the process of `node` wants the subgroup number `other` to be there, of the nodes of `count`, a
@@ -213,6 +214,8 @@ void draw_releases(std::uint64_t seed, Plan& plan);
 void draw_logs(std::uint64_t seed, Plan& plan);
 /// Half of those with a minority that alone has the log, and ends and comes back while the others go on.
 void draw_log_returns(std::uint64_t seed, Plan& plan);
+/// A third of those with a log of which a node that was away has a part alone, when those with all of it are gone.
+void draw_adoptions(std::uint64_t seed, Plan& plan);
 /// Nodes that trim their logs, in half of those plans.
 void draw_trims(std::uint64_t seed, Plan& plan);
 /// Objects that are made of their logs, in half of those subgroups.

@@ -40,6 +40,7 @@ std::string to_string(const Action& action) {
     case Action::Kind::drain: return text + "drain " + pair;
     case Action::Kind::undrain: return text + "undrain " + pair;
     case Action::Kind::found: return text + "found " + node;
+    case Action::Kind::adopt: return text + "adopt " + node + " " + std::to_string(action.other);
     case Action::Kind::forget: return text + "forget " + node;
     case Action::Kind::lose_logs: return text + "lose_logs " + node;
     case Action::Kind::create:

@@ -246,6 +246,8 @@ class Player {
       action.kind = Action::Kind::crash;
     else if (what == "found")
       action.kind = Action::Kind::found;
+    else if (what == "adopt")
+      action.kind = Action::Kind::adopt;
     else if (what == "forget")
       action.kind = Action::Kind::forget;
     else if (what == "lose_logs")
@@ -298,6 +300,7 @@ class Player {
       action.other = static_cast<std::uint32_t>(number_of(word(words, 4)));
       action.count = number_of(word(words, 5));
     }
+    if (what == "adopt") action.other = subgroup(word(words, 4));
     if (what == "send") {
       action.other = subgroup(word(words, 4));
       action.count = number_of(word(words, 5));
