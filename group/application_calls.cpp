@@ -89,6 +89,10 @@ Result<Roster> GroupCore::change_roster(group::RosterCall call, std::optional<Du
     SPINDRIFT_TRY(trim_log(channels_, *call.trim, limit));
     return environment_.state.view().roster;
   }
+  if (call.adopt) {
+    SPINDRIFT_TRY_ASSIGN(const View behind, attached_.adoptions.adopt(*std::move(call.adopt), limit, wake));
+    return behind.roster;
+  }
   if (!call.changes.empty() && environment_.state.stranded()) {
     const std::string who = environment_.state.own_name();
     return Error(ErrorKind::refused, who + " has lost the majority of its view, and changes nothing")

@@ -170,6 +170,7 @@ bool GroupCore::take_from_application() {
       attached_.tables.any() && member_->epoch() != nullptr && attached_.tables.write(member_->epoch()->table());
   if (attached_.rosters.any() && member_->epoch() != nullptr) member_->change_roster(attached_.rosters.take());
   if (attached_.revivals.any()) attached_.revivals.take(*member_);
+  if (attached_.adoptions.any()) attached_.adoptions.take(*member_);
   if (!private_post_.any()) return written;
   const group::PrivatePost::Posted posted = private_post_.post();
   for (const auto& message : posted.to_self) on_private(self(), message);
@@ -247,6 +248,7 @@ void GroupCore::publish_state() {
   if (state == MemberState::active) {
     attached_.rosters.on_active();
     attached_.revivals.on_active(member_->epoch()->view());
+    attached_.adoptions.on_active(*member_);
   }
   const std::optional<Error>& failure = state == MemberState::left ? attached_.replicas.refusal() : member_->failure();
   std::optional<group::MemberStatus::End> end;
@@ -268,6 +270,7 @@ void GroupCore::publish_state() {
     attached_.tell_askers(config_->group_name(), why);
     attached_.rosters.on_end(why, roster_left_with(*member_));
     attached_.revivals.on_end(why);
+    attached_.adoptions.on_end(why);
     environment_.trims.on_end(why);
   }
   if (handler) environment_.state.call(handler, *failure);

@@ -71,6 +71,7 @@ struct Attachments {
   Tables tables;
   RosterCalls rosters{};
   ReviveCalls revivals{};
+  AdoptCalls adoptions{};
   /// The roster for whoever asks at this node's address, or why there is none.
   std::shared_ptr<fabric::tcp::DiscoveryAnswer> discovery = std::make_shared<fabric::tcp::DiscoveryAnswer>();
   std::optional<RosterService> roster_service{};
@@ -109,8 +110,8 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] ObjectChannel& attach_objects(std::string_view subgroup, ObjectHandlers handlers);
   /// Any thread that runs no handlers; without changes, the present roster. What a subgroup that is to be created leaves
   /// open is filled in.
-  /// A call that trims a log returns the present one, and one that revives a view that of the view that came of it. The
-  /// call's own patience does not matter.
+  /// A call that trims a log returns the present one, and one that revives a view or adopts a log that of the view that came
+  /// of it. The call's own patience does not matter.
   [[nodiscard]] Result<Roster> change_roster(group::RosterCall call, std::optional<Duration> limit);
   /// The poller, also in a handler: it sent bytes that no correct member sends.
   void accuse(NodeId node, const std::string& what);

@@ -10,6 +10,7 @@ namespace spindrift::group {
 std::string public_name_of(const RosterCall& call) {
   if (call.revive) return call.revive->found ? "found" : "revive";
   if (call.trim) return "trim_log";
+  if (call.adopt) return "adopt_log";
   const bool one = call.changes.size() == 1;
   if (one && call.changes.front().kind == RosterChange::Kind::create) return "create_subgroup";
   if (one && call.changes.front().kind == RosterChange::Kind::change) return "change_subgroup";

@@ -22,6 +22,7 @@ constexpr std::uint64_t version = 3;
 constexpr std::string_view revive_kind = "revive";
 constexpr std::string_view found_kind = "found";
 constexpr std::string_view trim_kind = "trim";  // likewise
+constexpr std::string_view adopt_kind = "adopt";
 // A change of the layout's rings is asked for as one of a subgroup: whoever is asked knows which it is.
 constexpr std::array<std::string_view, 8> kinds{"add", "remove", "move", "drain", "undrain", "create", "drop", "change"};
 
@@ -133,6 +134,12 @@ std::string encode(const RosterCall& call) {
                        {"force", call.revive->force}});
   if (call.trim)
     changes.push_back({{"kind", trim_kind}, {"subgroup", call.trim->subgroup}, {"below", call.trim->below}});
+  if (call.adopt) {
+    changes.push_back({{"kind", adopt_kind},
+                       {"subgroup", call.adopt->subgroup},
+                       {"from", call.adopt->from.value()},
+                       {"force", call.adopt->force}});
+  }
   const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(call.patience).count();
   return Json{{"version", version}, {"changes", std::move(changes)}, {"patience_ms", patience}}.dump();
 }
@@ -144,6 +151,12 @@ Result<void> take_word(const Json& json, const std::string& kind, RosterCall& ca
   if (kind == trim_kind) {
     if (call.trim) return not_understood("one log is trimmed by each call");
     call.trim = LogTrim{json.at("subgroup").get<std::string>(), whole_number(json.at("below"))};
+    return {};
+  }
+  if (kind == adopt_kind) {
+    if (call.adopt) return not_understood("one log is adopted by each call");
+    SPINDRIFT_TRY_ASSIGN(const NodeId from, node_from(json.at("from")));
+    call.adopt = LogAdoption{json.at("subgroup").get<std::string>(), from, json.at("force").get<bool>()};
     return {};
   }
   if (!call.revive) call.revive.emplace().found = kind == found_kind;
@@ -165,7 +178,7 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
     call.patience = std::chrono::milliseconds(patience);
     for (const Json& each : json.at("changes")) {
       const std::string named = each.at("kind").get<std::string>();
-      if (named == revive_kind || named == found_kind || named == trim_kind) {
+      if (named == revive_kind || named == found_kind || named == trim_kind || named == adopt_kind) {
         SPINDRIFT_TRY(take_word(each, named, call));
         continue;
       }
@@ -182,6 +195,8 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
       return not_understood("a view is revived by a call of its own");
     if (call.trim && (!call.changes.empty() || call.revive))
       return not_understood("a log is trimmed by a call of its own");
+    if (call.adopt && (!call.changes.empty() || call.revive || call.trim))
+      return not_understood("a log is adopted by a call of its own");
     return call;
   });
 }

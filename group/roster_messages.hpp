@@ -1,5 +1,5 @@
-// The words between a member and a process of its host that wants the roster changed, a view revived or a log trimmed: JSON,
-// one packet each way.
+// The words between a member and a process of its host that wants the roster changed, a view revived, or a log trimmed or
+// adopted: JSON, one packet each way.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/roster.hpp>
+#include <spindrift/group/adopt_calls.hpp>
 #include <spindrift/group/revive_calls.hpp>
 
 namespace spindrift::group {
@@ -30,6 +31,7 @@ struct RosterCall {
   Duration patience{};                ///< whole milliseconds, up to `roster_patience_max`
   std::optional<Revive> revive{};     ///< in place of changes; also for who is in no view yet
   std::optional<LogTrim> trim{};      ///< likewise: of the log of the member that is called, alone
+  std::optional<LogAdoption> adopt{}; ///< likewise: told to the member that leads the view
 };
 
 [[nodiscard]] std::string encode(const RosterCall& call);

@@ -1,5 +1,5 @@
 // Lets processes of this host, of this user or root, change the group's roster through this member: `spindrift group add`;
-// and revive its view, or trim its logs. A thread answers one call after the other; the poller knows nothing of it.
+// revive its view, and trim or adopt logs. A thread answers one call after the other; the poller knows nothing of it.
 #pragma once
 
 #include <functional>

@@ -98,7 +98,10 @@ class StoredLogs::Writer final : public views::LogWriter, private LogStreamSink 
     stream_.take(piece, *this);
     logs_.mark(logs_.log(subgroup_));
   }
-  void finish() override { stream_.finish(); }
+  void finish() override {
+    stream_.finish();
+    if (stream_.valid()) logs_.tell_dropped(subgroup_);
+  }
   [[nodiscard]] bool valid() const noexcept override { return stream_.valid(); }
 
  private:
@@ -114,6 +117,7 @@ class StoredLogs::Writer final : public views::LogWriter, private LogStreamSink 
   // A time to come, if another node's clock is ahead, or so it says, would be that of all that follows.
   void on_message(const StreamedMessage& message) override {
     Log& log = logs_.log(subgroup_);
+    if (log.replaced && message.view > log.replaced->view) logs_.tell_dropped(subgroup_);
     const std::uint64_t time = logs_.stamps_.stamp_as(subgroup_, log.end.version.value() + 1, std::min(message.time, now_));
     logs_.append(log, {store::EntryKind::message, subgroup_, message.sender, message.view, message.sequence, time},
                  message.payload);
@@ -216,14 +220,31 @@ void StoredLogs::begin_anew(SubgroupId subgroup, const views::LogPoint& begin, b
               {{"node", journal_.node()}, {"subgroup", subgroup}, {"messages", end}, {"begins", begin.version}});
   }
   const store::LogEnd end{subgroup, store::LogVersion(begin.version), ViewId(0), SequenceNumber(0), begin.link};
+  auto replaced = anew.replaced;
+  if (!replaced && anew.end.view != ViewId(0)) replaced = Replaced{anew.end.version.value(), anew.end.view};
   const Former former{needed_from(anew), journal_.end()};
   anew.checkpoints.begin_anew(with_checkpoint);
   anew = {.end = end,
           .index = LogIndex(begin.version, journal_.end()),
           .checkpoints = anew.checkpoints,
-          .former = former};
+          .former = former,
+          .replaced = replaced};
   journal_.append_base(end, wall_clock_ns());
   stamps_.begin_anew(subgroup, begin.version);
+}
+
+// Two logs of a subgroup begin alike, so what was delivered in later views than the last message of the one before follows
+// in the present one alone: what that has of it ends there.
+void StoredLogs::tell_dropped(SubgroupId subgroup) {
+  Log& anew = log(subgroup);
+  const auto replaced = std::exchange(anew.replaced, std::nullopt);
+  const std::uint64_t common = anew.end.version.value();
+  if (!replaced || replaced->end <= common) return;
+  log::warn(log::Room::group, "messages of this node's log are not in the group's, and are dropped",
+            {{"node", journal_.node()},
+             {"subgroup", subgroup},
+             {"messages", replaced->end - common},
+             {"first", common}});
 }
 
 std::uint64_t StoredLogs::first(SubgroupId subgroup) const {

@@ -84,6 +84,11 @@ class StoredLogs final : public views::SubgroupLogs {
     store::JournalPosition needed_from;
     store::JournalPosition base;
   };
+  /// The log that another member's took the place of, until it is known how much of it that has.
+  struct Replaced {
+    std::uint64_t end = 0;  ///< its version
+    ViewId view;            ///< of its last message
+  };
   struct Log {
     store::LogEnd end;
     std::uint64_t durable = 0;  ///< of what is known
@@ -91,6 +96,7 @@ class StoredLogs final : public views::SubgroupLogs {
     LogIndex index;
     KeptCheckpoints checkpoints{};
     std::optional<Former> former{};  ///< the disk has this still
+    std::optional<Replaced> replaced{};
 
     /// It ends where the newest was made, and not with the same messages.
     [[nodiscard]] bool contradicts_checkpoint() const noexcept {
@@ -104,6 +110,7 @@ class StoredLogs final : public views::SubgroupLogs {
   void append(Log& log, const store::EntryHead& head, std::span<const std::byte> payload);
   void mark(Log& log);
   void begin_anew(SubgroupId subgroup, const views::LogPoint& begin, bool with_checkpoint);
+  void tell_dropped(SubgroupId subgroup);
   /// Lets go what no log needs. False: as of trim_below.
   bool trim_journal();
   void append_piece(Log& log, std::span<const std::byte> state);

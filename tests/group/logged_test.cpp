@@ -6,12 +6,19 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/core/log_file.hpp>
 #include <spindrift/group/found_journal.hpp>
 #include <spindrift/group/group.hpp>
+#include <spindrift/group/roster_service.hpp>
 
 #include "logged_fixture.hpp"
 
@@ -67,6 +74,23 @@ std::vector<std::string> numbered(unsigned count) {
   std::vector<std::string> texts;
   for (unsigned i = 0; i < count; ++i) texts.push_back("message " + std::to_string(i));
   return texts;
+}
+
+/// Nodes 2 and 3 alone have "orders", which is logged.
+GroupOptions logged_by_two(const LayoutFunction& configured) {
+  GroupOptions options;
+  options.layout = [configured](const std::vector<NodeId>& nodes, const View* previous) {
+    std::vector<SubgroupView> subgroups = configured(nodes, previous);
+    for (SubgroupView& each : subgroups) {
+      if (each.name != "orders") continue;
+      each.storage = SubgroupStorage::logged;
+      std::erase_if(each.members, [](NodeId node) { return node < NodeId(2); });
+      each.senders = each.members;
+      if (each.members.empty()) each.inadequate = "nobody is there";
+    }
+    return subgroups;
+  };
+  return options;
 }
 
 }  // namespace
@@ -243,20 +267,7 @@ TEST_CASE_METHOD(LoggedFixture, "a journal that was lost takes the logs of no ot
 
 TEST_CASE_METHOD(LoggedFixture, "holders of a log that stopped one after the other take it up in the group that went on") {
   const std::vector<std::string> texts = numbered(400);
-  GroupOptions options;
-  const LayoutFunction configured = *config(0, 4, with_journals(4)).layout_function();
-  // Nodes 2 and 3 alone have "orders".
-  options.layout = [configured](const std::vector<NodeId>& nodes, const View* previous) {
-    std::vector<SubgroupView> subgroups = configured(nodes, previous);
-    for (SubgroupView& each : subgroups) {
-      if (each.name != "orders") continue;
-      each.storage = SubgroupStorage::logged;
-      std::erase_if(each.members, [](NodeId node) { return node < NodeId(2); });
-      each.senders = each.members;
-      if (each.members.empty()) each.inadequate = "nobody is there";
-    }
-    return subgroups;
-  };
+  const GroupOptions options = logged_by_two(*config(0, 4, with_journals(4)).layout_function());
   const auto join_one = [&](unsigned node) {
     return std::make_unique<Group>(config(node, 4, with_journals(4)), options);
   };
@@ -289,6 +300,76 @@ TEST_CASE_METHOD(LoggedFixture, "holders of a log that stopped one after the oth
     CHECK(std::ranges::is_permutation(all, texts));
   }
   leave_all(groups);
+}
+
+TEST_CASE_METHOD(LoggedFixture, "a group goes on with the log that is adopted, and who is back with more of it drops that") {
+  const std::vector<std::string> texts = numbered(300);
+  const GroupOptions options = logged_by_two(*config(0, 4, with_journals(4)).layout_function());
+  const std::string mine = config(0, 1).group_name();
+  const group::JournalPlace place{directory() + "/journals", mine};
+  const auto runtime = value_or_throw(GuardedDirectory::open(directory(), mine));
+  const std::string log_file = directory() + "/log";
+  const auto join_one = [&](unsigned node) {
+    return std::make_unique<Group>(config(node, 4, with_journals(4)), options);
+  };
+  const auto adopt = [&](unsigned told, std::uint32_t from, bool force) -> std::optional<Error> {
+    group::RosterCall call{{}, patience};
+    call.adopt = group::LogAdoption{"orders", NodeId(from), force};
+    const auto outcome = group::change_roster_through(runtime, NodeId(told), call);
+    return outcome ? std::nullopt : std::optional(outcome.error());
+  };
+  auto groups = join_from(0, 4, with_journals(4), options);
+  {
+    std::vector<Given> given(2);
+    for (unsigned i = 0; i < 2; ++i) take(*groups[2 + i], given[i]);
+    for (unsigned i = 0; i < 100; ++i) groups[2]->subgroup("orders").send(texts[i]);
+    REQUIRE(groups[3]->subgroup("orders").await_durable(99, patience));
+    groups[3]->leave();
+    groups[3].reset();
+    for (unsigned i = 100; i < 200; ++i) groups[2]->subgroup("orders").send(texts[i]);
+    REQUIRE(groups[2]->subgroup("orders").await_durable(199, patience));
+    CHECK_THAT(adopt(0, 3, true)->message(), Catch::Contains("is here, and the group goes on with it"));
+    groups[2]->leave();
+    groups[2].reset();
+  }
+  const std::string away = directory() + "/away";
+  std::filesystem::rename(place.of(NodeId(2)), away);
+  std::vector<Given> given(2);
+  groups[3] = join_one(3);
+  take(*groups[3], given[1]);
+  CHECK(groups[3]->view().subgroup(SubgroupId(0)).inadequate.starts_with("its log is with node 2"));
+  std::optional<Error> loss;
+  do loss = adopt(0, 3, false);
+  while (loss && loss->message().find("has not said yet") != std::string::npos);
+  REQUIRE(loss);
+  CHECK(loss->kind() == ErrorKind::no_majority);
+  CHECK_THAT(loss->message(), Catch::Contains("with node 2") && Catch::Contains("node 3 goes up to version 100"));
+  CHECK_THAT(adopt(1, 3, true)->fix(), Catch::Contains("--through 0"));
+  CHECK_THAT(adopt(0, 2, true)->message(), Catch::Contains("node 2 is no member"));
+  CHECK_THAT(adopt(0, 1, true)->message(), Catch::Contains("nothing of the log"));
+  CHECK_FALSE(adopt(0, 3, true));
+  for (unsigned i = 200; i < 250; ++i) groups[3]->subgroup("orders").send(texts[i]);
+  REQUIRE(groups[3]->subgroup("orders").await_durable(149, patience));
+
+  std::filesystem::rename(away, place.of(NodeId(2)));
+  REQUIRE(log::configure(log::Level::warn, log_file));
+  groups[2] = join_one(2);
+  take(*groups[2], given[0]);
+  for (unsigned i = 250; i < 300; ++i) groups[2]->subgroup("orders").send(texts[i]);
+  std::vector<std::string> all(texts.begin(), texts.begin() + 100);
+  all.insert(all.end(), texts.begin() + 200, texts.end());
+  for (Given& each : given) CHECK(each.await(200) == all);
+  REQUIRE(groups[2]->subgroup("orders").await_durable(199, patience));
+  leave_all(groups);
+  REQUIRE(log::await_written(std::chrono::seconds(20)));
+  REQUIRE(log::configure(log::Level::warn, ""));
+  std::ifstream written(log_file);
+  const std::string log{std::istreambuf_iterator<char>(written), {}};
+  CHECK_THAT(log, Catch::Contains("are not in the group's, and are dropped") && Catch::Contains("messages=100 first=100"));
+  for (const std::uint32_t node : {2U, 3U}) {
+    const auto content = value_or_throw(group::read_journal(place, NodeId(node)));
+    CHECK(content->findings.ends.of(SubgroupId(0)).version == store::LogVersion(200));
+  }
 }
 
 TEST_CASE_METHOD(LoggedFixture, "nothing of a subgroup that is not logged is durable, and a program is told so") {

@@ -95,6 +95,18 @@ TEST_CASE("the word that a log is trimmed travels as a call of its own") {
   CHECK_FALSE(group::decode_roster_call(group::encode(call)));
 }
 
+TEST_CASE("the word that a log is adopted travels as a call of its own") {
+  group::RosterCall call;
+  call.adopt = group::LogAdoption{"orders", NodeId(7), true};
+  const auto read = group::decode_roster_call(group::encode(call));
+  REQUIRE(read.ok());
+  CHECK(read->adopt == call.adopt);
+  SECTION("not with a change") { call.changes = {add_seven}; }
+  SECTION("not with a revival") { call.revive = group::Revive{{NodeId(0)}, false}; }
+  SECTION("not with another word about a log") { call.trim = group::LogTrim{"orders", 5000}; }
+  CHECK_FALSE(group::decode_roster_call(group::encode(call)));
+}
+
 TEST_CASE("the word that nodes found without a majority travels as one of its own, and not with that of a revival") {
   const group::RosterCall call{{}, 1500ms, group::Revive{{NodeId(0), NodeId(7)}, true, true}};
   const auto read = group::decode_roster_call(group::encode(call));
