@@ -21,7 +21,8 @@ constexpr ExitCodeMeaning table[] = {
     {ExitCode::removed,
      "the others go on without this member: it was silent or unreachable for too long, broke the protocol, or a revival "
      "gave it up"},
-    {ExitCode::no_majority, "less than a majority of the view was left here, and the rest may go on elsewhere"},
+    {ExitCode::no_majority,
+     "less than a majority of the view was left here, and the rest may go on elsewhere; or none of those that have a log"},
     {ExitCode::interrupted, "interrupted by a signal before the run was done"},
 };
 

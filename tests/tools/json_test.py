@@ -9,6 +9,7 @@ import json
 import pathlib
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,7 +33,7 @@ KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status':
          'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'group subgroups': 'group_subgroups',
          'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups',
          'group revive': 'group_revive', 'group found': 'group_found', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log replay': 'tail',
-         'log verify': 'log_verify', 'log trim': 'log_trim', 'doctor': 'doctor',
+         'log verify': 'log_verify', 'log trim': 'log_trim', 'log adopt': 'log_adopt', 'doctor': 'doctor',
          'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
@@ -432,6 +433,27 @@ class Kinds(unittest.TestCase):
             self.assertEqual((done['first'], done['below'], done['trimmed']), (0, 2, True))
             self.assertEqual(output_of(*about, '--before', '0', '--yes')['below'], 0)
             self.assertEqual(output_of(*about, '--before', '2099-01-01T00:00:00Z', '--yes')['below'], 3)
+
+    def test_log_adopt(self):
+        with Group() as group:
+            keeps = f'[PERS]\nfile_path = {group.directory}/journals\n[LAYOUT]'
+            layout = group.config.read_text().replace('"orders"', '"orders", "members": [1, 2], "storage": "logged"')
+            group.config.write_text(layout.replace(', {"name": "audit", "senders": [1]}', '').replace('[LAYOUT]', keeps))
+            about = ('log', 'adopt', 'orders', '--config', group.config, '--json', '--from', '2')
+            _, one, two = group.found()
+            two.end(signal.SIGTERM)
+            run('send', '--config', group.config, '--id', '2', '--subgroup', 'orders', '--wait', 'durable', input=b'one\n')
+            self.assertIn('is here', error_of(*about, code=3)['message'])
+            one.end(signal.SIGKILL)
+            shutil.rmtree(group.directory / 'journals/spindrift/1')
+            group.start('node', 2).wait_for(event='in view')
+            while subprocess.run([SPINDRIFT, *map(str, about)], capture_output=True, check=False).returncode != 10:
+                time.sleep(0.01)  # nobody tells when all have said what they have
+            self.assertIn('node 1', error_of(*about, code=10)['message'])
+            self.assertIn('--yes', error_of(*about, '--force', code=2, stdin=subprocess.DEVNULL)['fix'])
+            done = output_of(*about, '--force', '--yes')
+            self.assertEqual((done['adopted'], done['subgroup'], done['from']), (True, 'orders', 2))
+            self.assertIn('is lost', done['loss'])
 
     def test_log_dump(self):
         with Group() as group:
