@@ -383,7 +383,7 @@ TEST_CASE("a subgroup that waits for its log beside a holder that is back is fou
   std::string expected = "L1";
   SECTION("it says what it has") {}
   SECTION("it has lost it") {
-    story.logs[0] = {.lost = true};
+    story.logs[0] = {.lost_before = 3};
     expected = "nothing";
   }
   SECTION("in a view of an earlier version") {

@@ -115,12 +115,12 @@ void Fleet::act(const Action& action) {
       if (runs || records_.record(action.node) == nullptr) return;
       report_.hit(Probe::record_lost);
       records_.lose(action.node);
-      if (records_.record(action.node) == nullptr) node_logs_.lose(action.node);
+      if (records_.record(action.node) == nullptr) node_logs_.lose(action.node, processes_.size());
       return;
     case Action::Kind::lose_logs:
       if (runs || !records_.lose_logs(action.node, clock_of_next())) return;
       report_.hit(Probe::logs_lost);
-      return node_logs_.lose(action.node);
+      return node_logs_.lose(action.node, processes_.size());
     case Action::Kind::move:
     case Action::Kind::add:
     case Action::Kind::remove:

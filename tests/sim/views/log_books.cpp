@@ -116,6 +116,13 @@ bool LogBooks::is_taken_up(std::uint32_t subgroup, const View& view) const {
   return before != nullptr && is_away(subgroup_at(*before, subgroup)) && !is_away(subgroup_at(view, subgroup));
 }
 
+// What a process of the holder's node was given since it has.
+bool LogBooks::has_lost(const LogHolder& holder, std::uint32_t subgroup) const {
+  const std::uint32_t before = log_of_(holder.node.value(), subgroup).lost_before;
+  const auto process = history_.process_of(holder.incarnation);
+  return process ? *process < before : before > 0;
+}
+
 // The holders in the view that have the longest log have it for all.
 void LogBooks::note_holders(std::uint32_t subgroup, const View& view) {
   Book& book = books_[subgroup];
@@ -126,7 +133,7 @@ void LogBooks::note_holders(std::uint32_t subgroup, const View& view) {
     // The process that a holder's node has now: an older one of that node may have had what its disk has lost since.
     if (std::ranges::find(holders, LogHolder{view.members[i], view.incarnations[i]}) == holders.end()) continue;
     const NodeLog& log = log_of_(view.members[i].value(), subgroup);
-    if (log.lost && history_.has_ended(*history_.process_of(view.incarnations[i]))) continue;  // it died, and lost it since
+    if (has_lost({view.members[i], view.incarnations[i]}, subgroup)) continue;  // it died, and lost it since
     const std::uint64_t has = log.entries().size();
     if (has > most) book.have.clear();
     most = std::max(most, has);
@@ -146,7 +153,7 @@ void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
   if (before == nullptr || views::era_of(view.id) > views::era_of(before->id)) return;
   const std::vector<LogHolder>& holders = subgroup_at(*before, subgroup).log_holders;
   const auto has_it = [&](const LogHolder& holder) {
-    return before->rank_of(holder.node) && !log_of_(holder.node.value(), subgroup).lost;
+    return before->rank_of(holder.node) && !has_lost(holder, subgroup);
   };
   const auto there = std::ranges::find_if(holders, has_it);
   if (there == holders.end()) return;
@@ -160,7 +167,7 @@ bool LogBooks::is_without_holder(std::uint32_t subgroup, const View& first) cons
   const View* const before = history_.earlier_than(first.id);
   if (before == nullptr || views::era_of(first.id) <= views::era_of(before->id)) return false;
   return std::ranges::none_of(subgroup_at(*before, subgroup).log_holders, [&](const LogHolder& holder) {
-    return first.rank_of(holder.node).has_value() && !log_of_(holder.node.value(), subgroup).lost;
+    return first.rank_of(holder.node).has_value() && !has_lost(holder, subgroup);
   });
 }
 
@@ -326,8 +333,7 @@ void LogBooks::on_durable(std::uint32_t process, std::uint32_t subgroup, std::ui
   for (const NodeId node : subgroup_at(view, subgroup).members) {
     const NodeLog& log = log_of_(node.value(), subgroup);
     const std::uint64_t has = std::min(log.durable, common(log.now, book.log));
-    const auto member = history_.process_of(view.incarnations[view.rank_of(node)->value()]);
-    if (has >= version || (log.lost && history_.has_ended(*member))) continue;
+    if (has >= version || has_lost({node, view.incarnations[view.rank_of(node)->value()]}, subgroup)) continue;
     return violate("D8", process, subgroup, "told that " + std::to_string(version) + " are durable, but node " +
                                                 std::to_string(node.value()) + " has " + std::to_string(has));
   }
@@ -374,9 +380,8 @@ std::optional<std::uint32_t> LogBooks::holder_in(const std::vector<std::uint32_t
   const View& all = *history_.view(*history_.view_of(core.front()));
   if (all.roster.version < views::logs_return_since || plan_.subgroups[subgroup].moves) return std::nullopt;
   const auto holder = std::ranges::find_if(core, [&](std::uint32_t process) {
-    const std::uint32_t node = history_.node_of(process);
-    const bool holds = std::ranges::find(view.log_holders, NodeId(node), &LogHolder::node) != view.log_holders.end();
-    return holds && !log_of_(node, subgroup).lost;
+    const auto there = std::ranges::find(view.log_holders, NodeId(history_.node_of(process)), &LogHolder::node);
+    return there != view.log_holders.end() && !has_lost(*there, subgroup);
   });
   return holder == core.end() ? std::nullopt : std::optional(*holder);
 }

@@ -355,8 +355,8 @@ void NodeLogs::may_trim(std::uint32_t process, std::uint32_t subgroup, std::uint
   log.now.trim(version);
 }
 
-void NodeLogs::lose(std::uint32_t node) {
-  for (NodeLog& log : logs_[node]) log = {.lost = true};
+void NodeLogs::lose(std::uint32_t node, std::size_t processes) {
+  for (NodeLog& log : logs_[node]) log = {.lost_before = static_cast<std::uint32_t>(processes)};
 }
 
 }  // namespace spindrift::sim

@@ -63,7 +63,7 @@ struct NodeLog {
   std::uint64_t durable = 0;
   std::optional<LogContent> before{};  ///< it has begun anew, and the disk has this still
   std::optional<views::LogPoint> made{};  ///< a checkpoint that the disk has not yet, or has without saying so
-  bool lost = false;                     ///< once, with the node's record
+  std::uint32_t lost_before = 0;         ///< with the node's record, when there had been so many processes, last; 0: never
 
   [[nodiscard]] const LogEntries& entries() const noexcept { return now.entries; }
   [[nodiscard]] views::LogPoint end() const { return {now.entries.size(), now.link_at(now.entries.size())}; }
@@ -88,8 +88,8 @@ class NodeLogs final : public Handler {
   /// The members of its subgroup have told that what lies before `told` is durable at all of them, and the process's
   /// application was given what lies before `given`: the node may trim that, and make a checkpoint there.
   void may_trim(std::uint32_t process, std::uint32_t subgroup, std::uint64_t told, std::uint64_t given);
-  /// The node's logs are lost, together with its record.
-  void lose(std::uint32_t node);
+  /// The node's logs are lost, together with its record, behind so many processes of all nodes.
+  void lose(std::uint32_t node, std::size_t processes);
   /// From now on disks are quick, and do not fail.
   void calm() { calm_ = true; }
   /// The disk of that process has failed.
