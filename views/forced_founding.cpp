@@ -121,7 +121,7 @@ Result<void> check_state(const Knowledge& about) {
   return check_forks(about.recalled);
 }
 
-// Its place there is a part of the first view's id; where the group has left all behind that are here, that in the roster.
+// One that asks knows the latest view itself, or, where the group has left all behind that are here, is in its roster.
 Result<void> check_place(const Knowledge& about) {
   const bool has_place = about.recalled.left_behind ? about.recalled.roster.contains(about.self)
                                                    : is_in(about.recalled.members, about.self);

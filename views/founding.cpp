@@ -298,16 +298,8 @@ ViewId Founding::first_id(const Recalled& recalled, const PromiseRequest& reques
   const bool latest = is_last_asked(request) && recalled.next == ViewId(promised_to_->view.value() + 1);
   if (latest && !recalled.contested && (!forced || forced_->as == promised_to_->view)) return promised_to_->view;
   if (!forced) return recalled.next;
-  return id_behind(ViewId(recalled.next.value() - 1), number_of(recalled));
-}
-
-// By the latest view, of which all know the same; and by the same roster, if the group went on to that without this node.
-std::uint64_t Founding::number_of(const Recalled& recalled) const {
-  const auto place = static_cast<std::uint64_t>(std::ranges::find(recalled.members, self_.node) - recalled.members.begin());
-  if (place < recalled.members.size()) return number_of_member(place);
-  const std::vector<NodeAddress>& nodes = recalled.roster.nodes;
-  const auto there = std::ranges::find(nodes, self_.node, &NodeAddress::node) - nodes.begin();
-  return number_of_other(static_cast<std::uint64_t>(there), recalled.members.size());
+  const ViewId before(recalled.next.value() - 1);
+  return id_behind(before, forced_number(before, recalled.members.size(), self_.node));
 }
 
 bool Founding::is_forced(const Recalled& recalled) const {

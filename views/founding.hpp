@@ -120,7 +120,6 @@ class Founding {
   [[nodiscard]] bool remember(std::span<const Met> met, PromiseRequest& request);
   [[nodiscard]] bool is_last_asked(const PromiseRequest& request) const;
   [[nodiscard]] std::optional<PromiseRequest> founding_by_memory(const Recalled& recalled) const;
-  [[nodiscard]] std::uint64_t number_of(const Recalled& recalled) const;
   [[nodiscard]] bool is_forced(const Recalled& recalled) const;
   [[nodiscard]] ViewId first_id(const Recalled& recalled, const PromiseRequest& request) const;
   void defer_to(const PromiseRequest& other);

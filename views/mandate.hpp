@@ -31,15 +31,18 @@ struct Revival {
 [[nodiscard]] constexpr ViewId id_behind(ViewId view, std::uint64_t revival) noexcept {
   return ViewId(view.value() + 1 + (revival << 32U));
 }
-/// The number behind which a founding without a majority of a view of so many members is of an era of its own, for each that
-/// may ask: the members by their places there, below all ballots of a revival of it; those without which the group went on
-/// to it by their places in the roster, above all.
-[[nodiscard]] constexpr std::uint64_t number_of_member(std::uint64_t place) noexcept { return place + 1; }
-[[nodiscard]] constexpr std::uint64_t number_of_other(std::uint64_t place, std::uint64_t members) noexcept {
-  return (revivals_max + 1) * members + place + 1;
-}
 /// Grows with each revival, and is the same for all views until the next one.
 [[nodiscard]] constexpr std::uint64_t era_of(ViewId view) noexcept { return view.value() >> 32U; }
+/// Eras of foundings without a majority are told apart by the nodes that asked, as far as these differ in their ids' last
+/// bits: no two of these nodes found in one era, whatever views they know.
+inline constexpr std::uint64_t askers_apart = std::uint64_t{1} << 16U;
+/// The number behind the latest view, of so many members, with which the asking node founds without a majority: above all
+/// ballots of a revival of it.
+[[nodiscard]] constexpr std::uint64_t forced_number(ViewId latest, std::uint64_t members, NodeId asks) noexcept {
+  const std::uint64_t least = era_of(latest) + (revivals_max + 1) * members + 1;
+  const std::uint64_t to_own = (askers_apart + asks.value() % askers_apart - least % askers_apart) % askers_apart;
+  return least + to_own - era_of(latest);
+}
 /// The second view may follow the first at once. The one before view 0 is the highest of all.
 [[nodiscard]] constexpr bool is_right_behind(ViewId view, ViewId next) noexcept {
   const ViewId without_revival = id_behind(view, 0);

@@ -1,5 +1,6 @@
 // Foundings by less than a majority of the last view, as those who run the group say: who may, who asks, under which id.
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "founding_nodes.hpp"
@@ -27,23 +28,32 @@ TEST_CASE("nodes that wait for a majority found without it when one of them is t
   nodes.run();
   REQUIRE(nodes.founded_by(1));
   CHECK(nodes.founded_by(1)->members == ids({1, 2}));
-  CHECK(nodes.founded_by(1)->id == id_behind(ViewId(7), 3));  // node 1 has place 2 of that view
+  CHECK(nodes.founded_by(1)->id == id_behind(ViewId(7), forced_number(ViewId(7), 5, NodeId(1))));
   REQUIRE(nodes.requests.size() == 1);
   CHECK(nodes.accepted(1).back().founded);
   REQUIRE_FALSE(nodes.accepted(2).empty());
   CHECK(nodes.accepted(2).back().id == nodes.founded_by(1)->id);
 }
 
-TEST_CASE("who forces from another place of the same view founds under another id, and none of them under a revival's") {
+TEST_CASE("whoever forces founds in an era of its own, which is that of no revival of the view") {
   Nodes nodes = two_of_five();
   CHECK(refusal(nodes, 2, {1, 2}).empty());
   nodes.run();
   REQUIRE(nodes.founded_by(2));
-  CHECK(nodes.founded_by(2)->id == id_behind(ViewId(7), 2));
-  Mandate revived(5, {});
-  revived.hear({1, RankSet::first(1)});
-  revived.take_up();
-  CHECK(revived.ballot_of(Rank(0)) > 5);
+  CHECK(nodes.founded_by(2)->id == id_behind(ViewId(7), forced_number(ViewId(7), 5, NodeId(2))));
+  for (const std::size_t members : {1U, 5U, 256U}) {
+    for (const std::uint64_t era : {std::uint64_t{0}, std::uint64_t{77'777}, std::uint64_t{1} << 20U}) {
+      const ViewId latest(7 + (era << 32U));
+      std::set<std::uint64_t> eras;
+      for (const std::uint32_t node : {0U, 1U, 2U, 300U, 65'535U}) {
+        const std::uint64_t number = forced_number(latest, members, NodeId(node));
+        CHECK(number > Mandate(members, {}).highest_ballot());
+        CHECK(number <= (revivals_max + 1) * members + askers_apart);
+        eras.insert((era + number) % askers_apart);
+      }
+      CHECK(eras == std::set<std::uint64_t>{0, 1, 2, 300, 65'535});
+    }
+  }
 }
 
 TEST_CASE("nothing is founded as long as it is only asked what would be lost") {
@@ -140,7 +150,8 @@ TEST_CASE("a founding that was forced is asked for again under its id, and one b
   for (auto& [id, process] : nodes.processes) process->founding->on_lost();
   nodes.run();
   REQUIRE(nodes.founded_by(1));
-  CHECK(nodes.founded_by(1)->id == id_behind(ViewId(7), 3));
+  const ViewId first = id_behind(ViewId(7), forced_number(ViewId(7), 5, NodeId(1)));
+  CHECK(nodes.founded_by(1)->id == first);
   // Both had accepted it, and are started again: a majority of what they remember is here, and none of the view before.
   nodes.processes.clear();
   nodes.start(2);
@@ -150,7 +161,7 @@ TEST_CASE("a founding that was forced is asked for again under its id, and one b
   CHECK(refusal(nodes, 1, {1, 2}).empty());
   nodes.run();
   REQUIRE(nodes.founded_by(1));
-  CHECK(nodes.founded_by(1)->id == id_behind(id_behind(ViewId(7), 3), 1));  // the first of that founding
+  CHECK(nodes.founded_by(1)->id == id_behind(first, forced_number(first, 2, NodeId(1))));
 }
 
 TEST_CASE("one that was not in the latest view is not told, and says who was") {

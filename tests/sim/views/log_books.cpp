@@ -116,7 +116,7 @@ bool LogBooks::is_taken_up(std::uint32_t subgroup, const View& view) const {
   return before != nullptr && is_away(subgroup_at(*before, subgroup)) && !is_away(subgroup_at(view, subgroup));
 }
 
-// What a process of the holder's node was given since it has.
+// A process that began later was given what its node has.
 bool LogBooks::has_lost(const LogHolder& holder, std::uint32_t subgroup) const {
   const std::uint32_t before = log_of_(holder.node.value(), subgroup).lost_before;
   const auto process = history_.process_of(holder.incarnation);

@@ -93,7 +93,7 @@ class LogBooks {
   void check_checkpoint(std::uint32_t process, std::uint32_t subgroup, bool whole);
   void note_founders(std::uint32_t subgroup, const View& view);
   void note_holders(std::uint32_t subgroup, const View& view);
-  /// What that holder had on its disk is gone.
+  /// That holder has nothing any more of what it had on its disk.
   [[nodiscard]] bool has_lost(const LogHolder& holder, std::uint32_t subgroup) const;
   [[nodiscard]] bool is_without_holder(std::uint32_t subgroup, const View& first) const;
   [[nodiscard]] std::optional<std::uint32_t> holder_in(const std::vector<std::uint32_t>& core, std::uint32_t subgroup,
