@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <spindrift/core/log.hpp>
+#include <spindrift/views/versions.hpp>
 
 #include "two_nodes.hpp"
 #include "views/fleet.hpp"
@@ -53,6 +54,11 @@ TEST_CASE("those that left one after another found when they are told to, where 
     const auto act = [&](Ticks at, Action::Kind kind, std::uint32_t node) {
       plan.actions.push_back({at, kind, node, 0, 0, 0, Cut::nothing});
     };
+    for (const std::uint32_t node : {0U, 1U, 2U}) {
+      Action install{0, Action::Kind::install, node, 17, 0, 0, Cut::nothing};
+      install.count = views::revivals_since;
+      plan.actions.push_back(install);
+    }
     act(1, Action::Kind::start, 2);
     act(10'000'000, Action::Kind::leave, 0);
     act(15'000'000, Action::Kind::leave, 1);
