@@ -87,7 +87,6 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::founded_without_a_minority: return "founded by them without some who were in the last view";
     case Probe::founded_by_force: return "nodes founded without a majority of the last view, as they were told";
     case Probe::founded_by_those_left_behind: return "nodes without which the group had gone on founded, as they were told";
-    case Probe::log_of_the_missing_lost: return "nodes founded by force with less of a log than those that were missing had";
     case Probe::record_lost: return "a node lost its record of views";
     case Probe::logs_lost: return "a node lost its logs, and not its record of views";
     case Probe::founded_again: return "founded again after a total loss";

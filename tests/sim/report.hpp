@@ -98,7 +98,6 @@ enum class Probe : std::uint32_t {
   founded_without_a_minority,
   founded_by_force,
   founded_by_those_left_behind,
-  log_of_the_missing_lost,
   record_lost,
   logs_lost,
   sent_again,

@@ -190,9 +190,7 @@ void LogBooks::check_longest(std::uint32_t process, std::uint32_t subgroup, cons
   if (same < kept && !book.dropped)
     violate("D2", process, subgroup,
             "founded by force with " + std::to_string(same) + " messages of " + std::to_string(kept) + " that one has");
-  if (same >= book.reported) return;
-  report_.hit(Probe::log_of_the_missing_lost);
-  book.reported = same;
+  book.reported = std::min(book.reported, same);
 }
 
 void LogBooks::on_adopted(std::uint32_t subgroup, ViewId view, std::uint32_t node) {
