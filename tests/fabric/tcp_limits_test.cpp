@@ -2,6 +2,7 @@
 // members go on, who cannot be accepted waits, and the log says why.
 #include "tcp_members.hpp"
 
+#include "../descriptors.hpp"
 #include "../skip.hpp"
 
 #include <netinet/tcp.h>
@@ -15,19 +16,6 @@ using namespace spindrift::fabric;
 using namespace spindrift::fabric::test;
 
 namespace {
-
-// UndefinedBehaviorSanitizer opens a pipe to look at an object's memory, and takes the object for none if it cannot.
-#if defined(__has_feature)
-#if __has_feature(undefined_behavior_sanitizer)
-#define SPINDRIFT_SANITIZER_OPENS_PIPES
-#endif
-#endif
-#if defined(SPINDRIFT_SANITIZER_OPENS_PIPES)
-constexpr bool sanitizer_opens_pipes = true;
-#else
-constexpr bool sanitizer_opens_pipes = false;
-#endif
-constexpr const char* why_skipped = "the sanitizer of this build needs descriptors of its own";
 
 /// Lets this process open so many descriptors more, for as long as it lives.
 class DescriptorsLeft {
@@ -75,7 +63,7 @@ void call(const FileDescriptor& caller, std::string_view word) {
 
 TEST_CASE(
     "strangers who take the last descriptors end no member and keep no core busy, and who has a key comes in after them") {
-  if (sanitizer_opens_pipes) return spindrift::test::skip(why_skipped);
+  if (spindrift::test::sanitizer_opens_pipes) return spindrift::test::skip(spindrift::test::pipes_of_the_sanitizer);
   Keys keys;
   Members members(keys);
   Endpoint c(3, keys.fabric(NodeId(3), members.directory.path()));
@@ -105,7 +93,7 @@ TEST_CASE(
 }
 
 TEST_CASE("of the last descriptors those who say nothing give theirs back, and who has a key comes in at once") {
-  if (sanitizer_opens_pipes) return spindrift::test::skip(why_skipped);
+  if (spindrift::test::sanitizer_opens_pipes) return spindrift::test::skip(spindrift::test::pipes_of_the_sanitizer);
   Keys keys;
   Members members(keys);
   const tls::KeyPair good = keys.pair_of(keys.member(3));
@@ -126,7 +114,7 @@ TEST_CASE("of the last descriptors those who say nothing give theirs back, and w
 }
 
 TEST_CASE("keys that cannot be looked at for want of descriptors blame the limit, and not who may write to them") {
-  if (sanitizer_opens_pipes) return spindrift::test::skip(why_skipped);
+  if (spindrift::test::sanitizer_opens_pipes) return spindrift::test::skip(spindrift::test::pipes_of_the_sanitizer);
   const Keys keys;
   const auto credentials = keys.of(NodeId(1));
   const auto reloaded = [&] {
