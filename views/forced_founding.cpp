@@ -189,7 +189,8 @@ Result<void> Founding::force(std::span<const NodeId> named, bool really, std::sp
     const std::vector<SubgroupView> layout = layout_({named.begin(), named.end()}, nullptr);
     return takes_force(recalled, kept_by_memory(met), words_of_lost_logs(recalled, layout));
   }
-  forced_ = Forced{recalled.founders, {}};
+  // Told again it goes on under the id that others have accepted: under another one each time they could only refuse it.
+  if (!forced_ || !forced_->names(recalled)) forced_ = Forced{recalled.founders, {}};
   return {};
 }
 

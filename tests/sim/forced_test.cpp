@@ -74,6 +74,43 @@ TEST_CASE("those that left one after another found when they are told to, where 
   }
 }
 
+// Whoever comes back with the longer log, and is no majority of those that had it, is given the one of those that founded.
+TEST_CASE("one that left founds with less of a log than the last ones had, and that is dropped where one of them is back") {
+  REQUIRE(log::set_levels("off").ok());
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    Plan plan = two_that_found();
+    plan.seed = seed;
+    plan.nodes.push_back({.host = 2});
+    plan.founders.push_back(2);
+    plan.subgroups[0].logged = true;
+    plan.subgroups[0].members = 0b111;
+    plan.disks.resize(3);
+    plan.senders = {{.node = 0, .messages = 40}, {.node = 1, .messages = 40}};
+    const auto act = [&](Ticks at, Action::Kind kind, std::uint32_t node, std::uint64_t count = 0) {
+      plan.actions.push_back({at, kind, node, 0, 0, count, Cut::nothing});
+    };
+    for (const std::uint32_t node : {0U, 1U, 2U}) {
+      act(0, Action::Kind::install, node, views::revivals_since);
+      plan.actions.back().other = 17;
+    }
+    act(1, Action::Kind::start, 2);
+    act(10'000'000, Action::Kind::leave, 0);
+    act(15'000'000, Action::Kind::send, 1, 10);
+    act(20'000'000, Action::Kind::crash, 1);
+    act(20'000'000, Action::Kind::crash, 2);
+    act(21'000'000, Action::Kind::start, 0);
+    act(30'000'000, Action::Kind::found, 0);
+    act(40'000'000, Action::Kind::send, 0, 10);
+    act(60'000'000, Action::Kind::start, 1);
+    plan.faults_end = 80'000'000;
+    Fleet fleet(std::move(plan));
+    fleet.run();
+    CHECK_FALSE(fleet.report().failed());
+    CHECK(fleet.report().hits(Probe::founded_by_those_left_behind) > 0);
+    CHECK(fleet.report().hits(Probe::log_began_anew) > 0);
+  }
+}
+
 // When all heals, the others come back in some of these runs: then a majority founds, which nobody has to be told.
 TEST_CASE("a founding without a majority that nobody was told, and one that does not come, are found (V30)") {
   REQUIRE(log::set_levels("off").ok());

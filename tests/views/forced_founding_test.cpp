@@ -164,6 +164,17 @@ TEST_CASE("a founding that was forced is asked for again under its id, and one b
   CHECK(nodes.founded_by(1)->id == id_behind(first, forced_number(first, 2, NodeId(1))));
 }
 
+TEST_CASE("whoever is told again goes on under the id that it asked for") {
+  Nodes nodes = two_of_five();
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  static_cast<void>(nodes.step(1));  // its request is lost
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  for (auto& [id, process] : nodes.processes) process->founding->on_lost();
+  nodes.run();
+  REQUIRE(nodes.founded_by(1));
+  CHECK(nodes.founded_by(1)->id == id_behind(ViewId(7), forced_number(ViewId(7), 5, NodeId(1))));
+}
+
 TEST_CASE("one that was not in the latest view is not told, and says who was") {
   Nodes nodes;
   nodes.remember(0, recorded(7, {0, 1, 2, 3, 4}), {recorded(8, {1, 2, 3, 4})});

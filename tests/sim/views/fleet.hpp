@@ -163,7 +163,7 @@ class Fleet final : public Handler, public NetworkListener {
   void check_cost_of_links();
   [[nodiscard]] bool is_imposter(std::uint32_t node) const { return plan_.nodes[node].imposter; }
   [[nodiscard]] bool strangers_rule(std::uint32_t node) const;
-  [[nodiscard]] bool left_out_by_the_dead(NodeId node) const;
+  [[nodiscard]] bool told_by_the_dead(const std::function<bool(const View&)>& is_meant) const;
   [[nodiscard]] bool founds_beside_strangers(const View& view) const;
   [[nodiscard]] bool speaks_too_little(const Process& process) const;
   void note_failure(const Process& process);
@@ -182,6 +182,7 @@ class Fleet final : public Handler, public NetworkListener {
   // fleet_forced.cpp
   [[nodiscard]] bool forcible(const Process& process);
   [[nodiscard]] bool force(Process& process);
+  [[nodiscard]] bool was_told_just_now(const Process& process) const;
   void check_forced();
   void note_founded(const View& view);
   [[nodiscard]] bool was_told_to_found(const Process& process);
@@ -247,6 +248,8 @@ class Fleet final : public Handler, public NetworkListener {
   struct Told {
     std::vector<NodeId> nodes;  ///< in order
     std::vector<std::uint64_t> incarnations;
+    std::uint32_t process = 0;
+    Ticks at = 0;
   };
   std::vector<Told> told_to_found_;  ///< by force
   Ticks cause_at_ = 0;  ///< when something happened last that may let somebody deliver; heartbeats do not

@@ -387,9 +387,12 @@ void Fleet::check_lag(const Process& process) {
 
 // The first found where whoever is there does, be they imposters or not, and then the others are strangers to the group.
 bool Fleet::strangers_rule(std::uint32_t node) const {
+  if (plan_.founded_by == views::FoundedBy::named) return false;
+  const auto is_of_strangers = [&](const View& view) {
+    return is_imposter(view.members.front().value()) != is_imposter(node);
+  };
   const View* const newest = history_.newest_view();
-  if (newest == nullptr || plan_.founded_by == views::FoundedBy::named) return false;
-  return is_imposter(newest->members.front().value()) != is_imposter(node);
+  return newest != nullptr ? is_of_strangers(*newest) : told_by_the_dead(is_of_strangers);
 }
 
 // The one limit of founding by who is present: those that differ, and the first of all has died (docs/protocol.md).
@@ -400,22 +403,17 @@ bool Fleet::founds_beside_strangers(const View& view) const {
 }
 
 // A member tells others of a view before its application hears of it, and may die between.
-bool Fleet::left_out_by_the_dead(NodeId node) const {
+bool Fleet::told_by_the_dead(const std::function<bool(const View&)>& is_meant) const {
   return std::ranges::any_of(processes_, [&](const auto& each) {
     const views::Epoch* const epoch = each->member_->epoch();
-    return each->crashed_ && epoch != nullptr && history_.view_of(each->index_) != epoch->id() &&
-           !epoch->view().roster.admits(node);
+    return each->crashed_ && epoch != nullptr && history_.view_of(each->index_) != epoch->id() && is_meant(epoch->view());
   });
 }
 
-// A member whose view is of a version that it does not speak may have died before its application heard of that view.
+// It may be the view that the dead one told of whose version the process does not speak.
 bool Fleet::speaks_too_little(const Process& process) const {
-  if (releases_.unspoken(process.index_, history_.newest_view())) return true;
-  return std::ranges::any_of(processes_, [&](const auto& each) {
-    const views::Epoch* const epoch = each->member_->epoch();
-    return each->crashed_ && epoch != nullptr && history_.view_of(each->index_) != epoch->id() &&
-           releases_.unspoken(process.index_, &epoch->view());
-  });
+  return releases_.unspoken(process.index_, history_.newest_view()) ||
+         told_by_the_dead([&](const View& view) { return releases_.unspoken(process.index_, &view); });
 }
 
 void Fleet::note_failure(const Process& process) {
@@ -433,8 +431,9 @@ void Fleet::note_failure(const Process& process) {
   if (error.message().ends_with("it is drained")) report_.hit(Probe::refused_when_drained);
   // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger, whoever else is one.
   if (speaks_too_little(process)) return report_.hit(Probe::refused_for_its_version);
-  const bool stranger = rosters_.unlisted(process.index_) || left_out_by_the_dead(NodeId(process.node_)) ||
-                        strangers_rule(process.node_);
+  const auto leaves_it_out = [&](const View& view) { return !view.roster.admits(NodeId(process.node_)); };
+  const bool stranger =
+      rosters_.unlisted(process.index_) || told_by_the_dead(leaves_it_out) || strangers_rule(process.node_);
   if (!history_.was_in_a_view(process.index_) && !stranger) {
     report_.violate("L6", "node " + std::to_string(process.node_) + " was turned away: " + error.to_string());
   }

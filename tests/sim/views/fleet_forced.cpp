@@ -68,9 +68,19 @@ void Fleet::note_told(Process& process, const std::vector<NodeId>& named) {
   say(process, "is told to found without a majority, with " + std::to_string(named.size()) + " nodes");
   std::vector<std::uint64_t> incarnations;
   for (const NodeId node : named) incarnations.push_back(newest(node.value())->incarnation_);
-  told_to_found_.push_back({in_order(named), in_order(std::move(incarnations))});
+  told_to_found_.push_back({in_order(named), in_order(std::move(incarnations)), process.index_, scheduler_.now()});
   cause_at_ = scheduler_.now();
   on_news(process.index_);
+}
+
+// People who tell all nodes at once wait for what comes of it before they say it again. Foundings by force of which each is
+// told anew before its messages have arrived could outdo each other for ever.
+bool Fleet::was_told_just_now(const Process& process) const {
+  const FabricOptions& fabric = plan_.fabric;
+  const Ticks pause = 16 * (fabric.delay_ns_max + fabric.jitter_ns_max + fabric.clog_ns_max);
+  return std::ranges::any_of(told_to_found_, [&](const Told& told) {
+    return told.process == process.index_ && scheduler_.now() - told.at < pause;
+  });
 }
 
 // V30: a founding of a later era than all that anybody has recorded is one that somebody was told.

@@ -117,7 +117,8 @@ bool Fleet::founds_beside_the_revived(const View& view) const {
 void Fleet::look_after(Process& process) {
   const bool in_sight = calm_ || std::ranges::none_of(plan_.actions, hides);
   if (plan_.waits && in_sight && revivable(process) && revivals_.chance(1, 4)) revive(process);
-  if (plan_.forces && calm_ && looks(process.node_) && revivals_.chance(1, 16)) static_cast<void>(force(process));
+  const bool may_force = plan_.forces && calm_ && looks(process.node_) && !was_told_just_now(process);
+  if (may_force && revivals_.chance(1, 16)) static_cast<void>(force(process));
 }
 
 }  // namespace spindrift::sim
