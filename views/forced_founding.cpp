@@ -150,6 +150,18 @@ std::vector<NodeId> missing_of(const Recalled& recalled) {
   return missing;
 }
 
+// Nodes of the roster that nothing here remembers as missing: one that joined later, and left later, has more than these.
+std::string unheard_of(const Recalled& recalled, const std::vector<NodeId>& missing) {
+  std::vector<NodeId> unheard;
+  for (const NodeAddress& each : recalled.roster.nodes) {
+    const auto is_here = [&](const Join& founder) { return founder.node == each.node; };
+    if (std::ranges::none_of(recalled.founders, is_here) && !is_in(missing, each.node)) unheard.push_back(each.node);
+  }
+  if (unheard.empty()) return {};
+  return "; " + nodes_text(unheard) + " of the roster " + (unheard.size() == 1 ? "is" : "are") +
+         " not here, either: what these remember beyond that, of times after these here had left, is lost likewise";
+}
+
 Error takes_force(const Recalled& recalled, const std::string& memory, const std::string& lost) {
   const std::vector<NodeId> rest = missing_of(recalled);
   const std::string what = "what was agreed on in a later view than these remember is lost without " + nodes_text(rest) +
@@ -157,9 +169,9 @@ Error takes_force(const Recalled& recalled, const std::string& memory, const std
                            "groups";
   return Error(ErrorKind::no_majority,
                nodes_text(rest) + (rest.size() == 1 ? " is" : " are") + " missing: " + memory + (lost.empty() ? "" : "; ") +
-                   lost + "; " + what)
-      .fix("start as many of those that are missing as the last view needs: nothing is lost then; if they are gone for "
-           "good, and run nowhere: --force");
+                   lost + "; " + what + unheard_of(recalled, rest))
+      .fix("start every node that still has its disk, above all the one that stopped last: with as many of those that are "
+           "missing as the last view needs nothing is lost; if they are gone for good, and run nowhere: --force");
 }
 
 }  // namespace
@@ -192,6 +204,24 @@ Result<void> Founding::force(std::span<const NodeId> named, bool really, std::sp
   // Told again it goes on under the id that others have accepted: under another one each time they could only refuse it.
   if (!forced_ || !forced_->names(recalled)) forced_ = Forced{recalled.founders, {}};
   return {};
+}
+
+// As long as its founder is here, or somebody is in its view, the founding may have come to be, and the other group ends.
+std::optional<Error> Founding::passed_over(std::span<const Met> met) const {
+  if (!notices_.earlier || !promised_to_) return std::nullopt;
+  const auto goes_on = [&](const Met& each) {
+    const auto place = std::ranges::find(promised_to_->members, each.who.node) - promised_to_->members.begin();
+    const auto at = static_cast<std::size_t>(place);
+    if (at == promised_to_->members.size() || promised_to_->incarnations[at] != each.who.incarnation) return false;
+    return at == 0 || !each.fresh;
+  };
+  if (promised_to_->members.front() == self_.node || std::ranges::any_of(met, goes_on)) return std::nullopt;
+  return Error(ErrorKind::refused, node_text(self_.node) + " has promised itself to a founding by " +
+                                       node_text(promised_to_->members.front()) +
+                                       ", without a majority, of which nothing more is heard; the group that goes on "
+                                       "without that founding has taken it in meanwhile, in view " +
+                                       std::to_string(notices_.earlier->value()) + ", and it can follow no earlier era")
+      .fix("start this node again: it joins that group");
 }
 
 // The word is about these processes: one that comes, or comes back, may make a majority, or know more.

@@ -167,23 +167,33 @@ void Founding::on_lost() {
 }
 
 void Founding::on_notice(const Join& from, ViewNotice notice) {
-  if (accepts(from, notice)) notice_ = std::move(notice);
+  if (accepts(from, notice)) {
+    notices_.followed = std::move(notice);
+  } else if (is_in(notice.view) && promised_to_ && era_of(notice.view.id) < era_of(promised_to_->view)) {
+    notices_.earlier = notice.view.id;
+  }
+}
+
+bool Founding::is_in(const View& view) const {
+  const auto rank = view.rank_of(self_.node);
+  return rank && view.incarnations[rank->value()] == self_.incarnation;
 }
 
 bool Founding::accepts(const Join& from, const ViewNotice& notice) const {
-  const auto rank = notice.view.rank_of(self_.node);
-  return rank && notice.view.incarnations[rank->value()] == self_.incarnation && may_follow(from, notice.view.id);
+  return is_in(notice.view) && may_follow(from, notice.view.id);
 }
 
-// A view behind that founding was made in knowledge of it, and without it, where nodes keep a record.
+// A view behind that founding was made in knowledge of it, and without it, where nodes keep a record. One by force does not
+// come to be but by its founder, who is in no view yet: when that is taken in by a group of an earlier era, it gives up.
 bool Founding::may_follow(const Join& from, ViewId view) const {
   if (!promised_to_ || incarnation_in(*promised_to_, from.node) == from.incarnation) return true;
-  return memories_ && view > promised_to_->view;
+  const bool own = promised_to_->members.front() == self_.node;
+  return memories_ && (view > promised_to_->view || (own && era_of(view) < era_of(promised_to_->view)));
 }
 
 Founding::Step Founding::step(std::span<const Met> met, const Look& look, std::span<const Apart> apart) {
   Step step;
-  step.view = std::exchange(notice_, std::nullopt);
+  step.view = std::exchange(notices_.followed, std::nullopt);
   if (step.view) return step;
   exchange(met, apart, step);
   promise(met, step);

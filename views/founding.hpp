@@ -93,6 +93,9 @@ class Founding {
   [[nodiscard]] std::string kept_by_memory(std::span<const Met> met) const;
   /// Other processes of this host have to end, or to say that they look for a group, too; they do not tell that they have.
   [[nodiscard]] bool awaits_neighbors() const noexcept { return !living_.empty(); }
+  /// The error of a process that promised itself to a founding by force whose founder is gone, when a group of an earlier
+  /// era has taken it in meanwhile, which it cannot follow: nobody can tell it that nothing came of that founding.
+  [[nodiscard]] std::optional<Error> passed_over(std::span<const Met> met) const;
   /// Whether that view has this very process in it, and may be believed from there.
   [[nodiscard]] bool accepts(const Join& from, const ViewNotice& notice) const;
 
@@ -109,6 +112,13 @@ class Founding {
     RankSet refused;  ///< the founder had not known all that these remember
   };
 
+  /// Notices of views with this process in them that were told.
+  struct Notices {
+    std::optional<ViewNotice> followed;
+    std::optional<ViewId> earlier;  ///< of an earlier era than the founding that this process has promised itself to
+  };
+
+  [[nodiscard]] bool is_in(const View& view) const;
   [[nodiscard]] bool may_follow(const Join& from, ViewId view) const;
   void promise(std::span<const Met> met, Step& step);
   void answer(const PromiseRequest& asked, std::span<const Met> met, Step& step);
@@ -133,7 +143,7 @@ class Founding {
   FoundedBy by_ = FoundedBy::named;
   LayoutFunction layout_;
   Roster roster_;
-  std::optional<ViewNotice> notice_;          // of a view with this process in it
+  Notices notices_;
   std::vector<PromiseRequest> asked_;         // by founders, and not answered yet: of each its last
   std::optional<PromiseRequest> promised_to_;  // by somebody else; where founders are not named, the own request, too
   std::optional<PromiseRequest> request_;     // the founder's own, under way

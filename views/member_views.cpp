@@ -198,6 +198,8 @@ bool Member::step_looking(Time now) {
   if (state_ == MemberState::looking && leave_requested()) enter(MemberState::left);
   if (auto mistaken = in_minority(options_.founders, links_.peers().apart()); mistaken && state_ == MemberState::looking)
     stop(*std::move(mistaken));
+  if (auto passed = beginning_.founding.passed_over(met); passed && state_ == MemberState::looking)
+    stop(*std::move(passed));
   if (state_ == MemberState::installing) progress |= step_installing(now);
   return progress;
 }

@@ -74,7 +74,7 @@ TEST_CASE("those that left one after another found when they are told to, where 
   }
 }
 
-// Whoever comes back with the longer log, and is no majority of those that had it, is given the one of those that founded.
+// A process with the longer log that comes back, and is no majority of those that had it, is given the log of the founded.
 TEST_CASE("one that left founds with less of a log than the last ones had, and that is dropped where one of them is back") {
   REQUIRE(log::set_levels("off").ok());
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {

@@ -20,6 +20,25 @@ Nodes two_of_five() {
   return nodes;
 }
 
+/// Node 1 asks, and node 2 promises itself; nobody hears that.
+void promise_to_first(Nodes& nodes) {
+  for (const Addressed& each : nodes.step(1)) nodes.deliver(1, each);
+  REQUIRE(of_kind<Promise>(nodes.step(2)).size() == 1);
+}
+
+/// Whether that node goes into the view behind the last one, of which a process of the other node tells it: that of the
+/// nodes 0, 1 and 2.
+bool taken_in(Nodes& nodes, std::uint32_t node, std::uint32_t by) {
+  ViewNotice notice;
+  notice.view.id = ViewId(8);
+  notice.view.members = ids({0, 1, 2});
+  notice.view.incarnations = {900, nodes.processes.at(1)->who.incarnation, nodes.processes.at(2)->who.incarnation};
+  const Join teller = by == 0 ? Join{NodeId(0), 900} : nodes.processes.at(by)->who;
+  nodes.processes.at(node)->founding->on_notice(teller, notice);
+  static_cast<void>(nodes.step(node));
+  return nodes.founded_by(node).has_value();
+}
+
 }  // namespace
 
 TEST_CASE("nodes that wait for a majority found without it when one of them is told to, in a later era") {
@@ -91,6 +110,22 @@ TEST_CASE("a release that knows no eras among those that are named is refused") 
   CHECK(has(outcome.error().message(), "node 2 speaks version 17"));
 }
 
+TEST_CASE("whoever asks what is lost hears of the rest of the roster, too: one of it may have been in a later view") {
+  Nodes nodes = two_of_five();
+  for (const std::uint32_t node : {1U, 2U}) {
+    nodes.memories[node].stored->last->roster.nodes.clear();
+    for (const std::uint32_t each : {0U, 1U, 2U, 3U, 4U, 5U})
+      nodes.memories[node].stored->last->roster.nodes.push_back({NodeId(each), {}});
+    nodes.start(node);
+  }
+  nodes.run();
+  const auto asked = force(nodes, 1, {1, 2}, false);
+  REQUIRE_FALSE(asked);
+  CHECK(has(asked.error().to_string(), "nodes 0, 3, 4 are missing"));
+  CHECK(has(asked.error().to_string(), "node 5 of the roster is not here, either"));
+  CHECK(has(asked.error().fix(), "start every node that still has its disk"));
+}
+
 TEST_CASE("a majority, a group that is there and one that nobody remembers need no force") {
   Nodes nodes = two_of_five();
   nodes.remember(0, recorded(7, {4, 2, 1, 0, 3}));
@@ -141,6 +176,39 @@ TEST_CASE("of two that are told to ask the same, and always do so at one time, t
   CHECK_FALSE(nodes.founded_by(2));
   const auto of_two = [](const PromiseRequest& each) { return each.members.front() == NodeId(2); };
   CHECK(std::ranges::count_if(nodes.requests, of_two) == 1);  // it gives up when it hears the other's
+}
+
+TEST_CASE("whoever was told gives up when a group of an earlier era takes it in, and those that promised follow it there") {
+  Nodes nodes = two_of_five();
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  promise_to_first(nodes);
+  CHECK_FALSE(taken_in(nodes, 2, 0));  // its founder may have founded
+  CHECK(taken_in(nodes, 1, 0));
+  CHECK(taken_in(nodes, 2, 1));
+  CHECK_FALSE(nodes.processes.at(2)->founding->passed_over(nodes.met_by(2)));
+}
+
+TEST_CASE("whoever is promised to a forced founding whose founder is gone ends when a group of an earlier era takes it in") {
+  Nodes nodes = two_of_five();
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  promise_to_first(nodes);
+  const auto passed_over = [&] { return nodes.processes.at(2)->founding->passed_over(nodes.met_by(2)); };
+  CHECK_FALSE(taken_in(nodes, 2, 0));
+  CHECK_FALSE(passed_over());  // the founder is here
+  nodes.stop(1);
+  REQUIRE(passed_over());
+  CHECK(has(passed_over()->to_string(), "node 2 has promised itself to a founding by node 1"));
+  CHECK(has(passed_over()->fix(), "start this node again"));
+  nodes.start(1);  // another process of it
+  CHECK(passed_over());
+}
+
+TEST_CASE("whoever promised itself to a founding by force goes on waiting as long as nobody takes it in") {
+  Nodes nodes = two_of_five();
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  promise_to_first(nodes);
+  nodes.stop(1);
+  CHECK_FALSE(nodes.processes.at(2)->founding->passed_over(nodes.met_by(2)));
 }
 
 TEST_CASE("a founding that was forced is asked for again under its id, and one behind it has another") {

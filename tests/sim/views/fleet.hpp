@@ -183,6 +183,8 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] bool forcible(const Process& process);
   [[nodiscard]] bool force(Process& process);
   [[nodiscard]] bool was_told_just_now(const Process& process) const;
+  [[nodiscard]] const View* known_before(const View& view, const View* before) const;
+  void blame_for_promises(const std::vector<views::Removal>& removed);
   void check_forced();
   void note_founded(const View& view);
   [[nodiscard]] bool was_told_to_found(const Process& process);

@@ -101,6 +101,23 @@ void Fleet::note_founded(const View& view) {
   if (std::ranges::none_of(view.members, has_a_part)) report_.hit(Probe::founded_by_those_left_behind);
 }
 
+// Those that were left behind found with the roster that they know, which others may have changed.
+const View* Fleet::known_before(const View& view, const View* before) const {
+  if (before == nullptr || !history_.is_first(view.id) || views::era_of(view.id) == views::era_of(before->id)) return before;
+  for (const View* each = before; each != nullptr; each = history_.earlier_than(each->id)) {
+    if (Rosters::follows(view.roster, each->roster)) return each;
+  }
+  return before;
+}
+
+// Promised to a founding by force whose founder is here they follow no group of an earlier era, until that gives it up.
+void Fleet::blame_for_promises(const std::vector<views::Removal>& removed) {
+  for (const views::Removal& each : removed) {
+    const Process* const process = newest(each.node.value());
+    if (process != nullptr && process->state_ == MemberState::looking && is_bound(*process)) history_.blame(process->index_);
+  }
+}
+
 // It has promised itself to a founding that it was named for, and whoever was given up founded an earlier view meanwhile: it
 // follows that no more, and has to be started again.
 bool Fleet::is_bound(const Process& process) {

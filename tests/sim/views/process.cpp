@@ -256,6 +256,7 @@ void Process::on_view(const views::NewView& news) {
   if (fleet_.founds_beside_strangers(view) || fleet_.founds_beside_the_revived(view))
     return fleet_.report_.end_unjudged();
   fleet_.note_founded(view);
+  fleet_.blame_for_promises(news.failed);
   const std::vector<bool> loading = this->loading();
   const std::uint32_t generation = fleet_.history_.generation();
   const View* before = fleet_.history_.right_before(view.id);
@@ -266,7 +267,7 @@ void Process::on_view(const views::NewView& news) {
     before = nullptr;  // everybody has forgotten it: what was founded since came to nothing, and this is behind that
   }
   if (!fleet_.report_.failed()) fleet_.log_books_.on_view(index_, view, loading);
-  fleet_.rosters_.on_view(index_, view, before);
+  fleet_.rosters_.on_view(index_, view, fleet_.known_before(view, before));
   fleet_.blame_misplaced(view);
   const bool decided = before != nullptr && !fleet_.history_.is_first(view.id);
   fleet_.ring_files_.on_view(index_, view, decided ? before : nullptr);

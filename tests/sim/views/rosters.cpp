@@ -106,6 +106,13 @@ void Rosters::check_added(const View& view, const View* before, const Violate& v
     violate("V22", "it has fewer places than the one before");
 }
 
+bool Rosters::follows(const Roster& roster, const Roster& before) {
+  if (roster == before) return true;
+  Roster as_before = roster;
+  as_before.edition = before.edition;
+  return roster.edition == before.edition + 1 && as_before != before;
+}
+
 void Rosters::on_view(std::uint32_t process, const View& view, const View* before) {
   const auto violate = [&](const char* invariant, const std::string& what) {
     const std::string name = "process " + std::to_string(process) + ", view " + std::to_string(view.id.value());
@@ -120,11 +127,9 @@ void Rosters::on_view(std::uint32_t process, const View& view, const View* befor
   if (before == nullptr && view.id == ViewId(0) && !std::ranges::all_of(view.members, knows))
     report_.hit(Probe::founded_beyond_a_file);
   if (before != nullptr) {
-    const bool same = view.roster == before->roster;
-    Roster as_before = view.roster;
-    as_before.edition = before->roster.edition;
-    const bool next = view.roster.edition == before->roster.edition + 1 && as_before != before->roster;
-    if (!same && !next) violate("V17", "the roster of edition " + std::to_string(view.roster.edition) + " follows none");
+    const bool next = view.roster != before->roster;
+    const std::string name = "the roster of edition " + std::to_string(view.roster.edition);
+    if (!follows(view.roster, before->roster)) violate("V17", name + " follows none");
     if (next) report_.hit(Probe::roster_changed);
     for (const NodeId node : before->members) {
       if (next && !view.roster.contains(node)) report_.hit(Probe::removed_from_the_roster);

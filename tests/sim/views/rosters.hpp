@@ -43,6 +43,8 @@ class Rosters {
   [[nodiscard]] RosterChange wish_of(const Action& action, const Roster& now) const;
   /// V16, V17, V20, V22: the roster of a view that a process begins. `before`: of the view before, if that is known.
   void on_view(std::uint32_t process, const View& view, const View* before);
+  /// It is the same, or the next one that differs.
+  [[nodiscard]] static bool follows(const Roster& roster, const Roster& before);
 
   /// V18: a process leaves this view in order, with that roster for the next one.
   void on_left(std::uint32_t process, const View& view, const Roster& with);
