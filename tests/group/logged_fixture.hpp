@@ -22,9 +22,8 @@ class LoggedFixture : public GroupFixture {
     for (unsigned i = 0; i < members; ++i) founders += (i == 0 ? "" : ",") + std::to_string(i);
     return "founders = " + founders + "\njoin_timeout_ms = 20000\n[PERS]\nfile_path = " + directory() + "/journals";
   }
-  /// Joins those from `first` on; "orders" is logged.
-  [[nodiscard]] std::vector<std::unique_ptr<Group>> join_logged(unsigned first, unsigned members,
-                                                                 const HistoryBounds& history = {}) {
+  /// "orders" is logged.
+  [[nodiscard]] GroupOptions logged(unsigned members, const HistoryBounds& history = {}) const {
     GroupOptions options;
     const LayoutFunction configured = *config(0, members, with_journals(members)).layout_function();
     options.layout = [configured, history](const std::vector<NodeId>& nodes, const View* previous) {
@@ -36,7 +35,12 @@ class LoggedFixture : public GroupFixture {
       }
       return subgroups;
     };
-    return join_from(first, members, with_journals(members), options);
+    return options;
+  }
+  /// Joins those from `first` on.
+  [[nodiscard]] std::vector<std::unique_ptr<Group>> join_logged(unsigned first, unsigned members,
+                                                                 const HistoryBounds& history = {}) {
+    return join_from(first, members, with_journals(members), logged(members, history));
   }
 };
 

@@ -7,7 +7,9 @@
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -92,6 +94,40 @@ GroupOptions logged_by_two(const LayoutFunction& configured) {
   };
   return options;
 }
+
+/// Nodes 2 and 3 alone, of a group of four, have "orders", which is logged.
+class TwoHolders : public LoggedFixture {
+ public:
+  using Groups = std::vector<std::unique_ptr<Group>>;
+
+  [[nodiscard]] std::unique_ptr<Group> join_one(unsigned node) const {
+    return std::make_unique<Group>(config(node, 4, with_journals(4)), options_);
+  }
+  /// The holders have stopped one after the other: node 3 has the first 100 texts, and node 2, which was there last, 100
+  /// more. `at_last`: while it is there alone.
+  [[nodiscard]] Groups stopped_in_order(const std::vector<std::string>& texts,
+                                        const std::function<void()>& at_last = [] {}) const {
+    Groups groups = join_from(0, 4, with_journals(4), options_);
+    std::vector<Given> given(2);
+    for (unsigned i = 0; i < 2; ++i) take(*groups[2 + i], given[i]);
+    for (unsigned i = 0; i < 100; ++i) groups[2]->subgroup("orders").send(texts[i]);
+    REQUIRE(groups[3]->subgroup("orders").await_durable(99, patience));
+    stop(groups[3]);
+    for (unsigned i = 100; i < 200; ++i) groups[2]->subgroup("orders").send(texts[i]);
+    REQUIRE(groups[2]->subgroup("orders").await_durable(199, patience));
+    at_last();
+    stop(groups[2]);
+    return groups;
+  }
+
+ private:
+  static void stop(std::unique_ptr<Group>& group) {
+    group->leave();
+    group.reset();
+  }
+
+  const GroupOptions options_ = logged_by_two(*config(0, 4, with_journals(4)).layout_function());
+};
 
 }  // namespace
 
@@ -265,25 +301,9 @@ TEST_CASE_METHOD(LoggedFixture, "a journal that was lost takes the logs of no ot
   }
 }
 
-TEST_CASE_METHOD(LoggedFixture, "holders of a log that stopped one after the other take it up in the group that went on") {
+TEST_CASE_METHOD(TwoHolders, "holders of a log that stopped one after the other take it up in the group that went on") {
   const std::vector<std::string> texts = numbered(400);
-  const GroupOptions options = logged_by_two(*config(0, 4, with_journals(4)).layout_function());
-  const auto join_one = [&](unsigned node) {
-    return std::make_unique<Group>(config(node, 4, with_journals(4)), options);
-  };
-  auto groups = join_from(0, 4, with_journals(4), options);
-  {
-    std::vector<Given> given(2);
-    for (unsigned i = 0; i < 2; ++i) take(*groups[2 + i], given[i]);
-    for (unsigned i = 0; i < 100; ++i) groups[2]->subgroup("orders").send(texts[i]);
-    REQUIRE(groups[3]->subgroup("orders").await_durable(99, patience));
-    groups[3]->leave();
-    groups[3].reset();
-    for (unsigned i = 100; i < 200; ++i) groups[2]->subgroup("orders").send(texts[i]);
-    REQUIRE(groups[2]->subgroup("orders").await_durable(199, patience));
-    groups[2]->leave();
-    groups[2].reset();
-  }
+  Groups groups = stopped_in_order(texts);
   // The first to be back has less than all, and waits for the one that was there last.
   std::vector<Given> given(2);
   groups[3] = join_one(3);
@@ -302,36 +322,20 @@ TEST_CASE_METHOD(LoggedFixture, "holders of a log that stopped one after the oth
   leave_all(groups);
 }
 
-TEST_CASE_METHOD(LoggedFixture, "a group goes on with the log that is adopted, and who is back with more of it drops that") {
+TEST_CASE_METHOD(TwoHolders, "a group goes on with the log that is adopted, and who is back with more of it drops that") {
   const std::vector<std::string> texts = numbered(300);
-  const GroupOptions options = logged_by_two(*config(0, 4, with_journals(4)).layout_function());
   const std::string mine = config(0, 1).group_name();
   const group::JournalPlace place{directory() + "/journals", mine};
   const auto runtime = value_or_throw(GuardedDirectory::open(directory(), mine));
   const std::string log_file = directory() + "/log";
-  const auto join_one = [&](unsigned node) {
-    return std::make_unique<Group>(config(node, 4, with_journals(4)), options);
-  };
   const auto adopt = [&](unsigned told, std::uint32_t from, bool force) -> std::optional<Error> {
     group::RosterCall call{{}, patience};
     call.adopt = group::LogAdoption{"orders", NodeId(from), force};
     const auto outcome = group::change_roster_through(runtime, NodeId(told), call);
     return outcome ? std::nullopt : std::optional(outcome.error());
   };
-  auto groups = join_from(0, 4, with_journals(4), options);
-  {
-    std::vector<Given> given(2);
-    for (unsigned i = 0; i < 2; ++i) take(*groups[2 + i], given[i]);
-    for (unsigned i = 0; i < 100; ++i) groups[2]->subgroup("orders").send(texts[i]);
-    REQUIRE(groups[3]->subgroup("orders").await_durable(99, patience));
-    groups[3]->leave();
-    groups[3].reset();
-    for (unsigned i = 100; i < 200; ++i) groups[2]->subgroup("orders").send(texts[i]);
-    REQUIRE(groups[2]->subgroup("orders").await_durable(199, patience));
-    CHECK_THAT(adopt(0, 3, true)->message(), Catch::Contains("is here, and the group goes on with it"));
-    groups[2]->leave();
-    groups[2].reset();
-  }
+  Groups groups = stopped_in_order(
+      texts, [&] { CHECK_THAT(adopt(0, 3, true)->message(), Catch::Contains("is here, and the group goes on with it")); });
   const std::string away = directory() + "/away";
   std::filesystem::rename(place.of(NodeId(2)), away);
   std::vector<Given> given(2);
