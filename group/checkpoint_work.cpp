@@ -22,23 +22,12 @@ Result<std::vector<std::byte>> state_of(const LogPlace& log, const store::Checkp
   return state;
 }
 
-// It came with that log, whose end had not come with it when the process died.
-Error of_another_log(const CheckpointToLoad& from, NodeId node) {
-  return Error(ErrorKind::bad_input, "the checkpoint of version " + std::to_string(from.checkpoint.version.value()) +
-                                         " is of another log than the messages behind it")
-      .at(from.log.path)
-      .fix("have this node forget its log, and it is given that of the others: spindrift group forget --config FILE " +
-           std::to_string(node.value()));
-}
-
 }  // namespace
 
 Result<void> load_checkpoint(NodeJournal& journal, const CheckpointToLoad& from, ReplicaBase& object,
                              const HandlerThreads& threads, const std::stop_token& stop) {
   SPINDRIFT_TRY(journal.await_durable(from.written, stop));
-  const std::uint64_t version = from.checkpoint.version.value();
-  SPINDRIFT_TRY_ASSIGN(const store::LogEnd there, read_log(from.log, version, version, {}));
-  if (there.link != from.checkpoint.link) return of_another_log(from, journal.node());
+  SPINDRIFT_TRY(check_checkpoint(from.log, from.checkpoint));
   SPINDRIFT_TRY_ASSIGN(const std::vector<std::byte> state, state_of(from.log, from.checkpoint));
   const HandlerThreads::Entry entry(threads, HandlerThreads::Kind::own);
   return object.load(state);

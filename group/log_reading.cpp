@@ -82,6 +82,17 @@ Result<store::LogEnd> read_log(const LogPlace& log, std::uint64_t from, std::uin
   return LogWalk(log, segments, from, to).run(storage, visitor);
 }
 
+Result<void> check_checkpoint(const LogPlace& log, const store::Checkpoint& checkpoint) {
+  const std::uint64_t version = checkpoint.version.value();
+  SPINDRIFT_TRY_ASSIGN(const store::LogEnd there, read_log(log, version, version, {}));
+  if (there.link == checkpoint.link) return {};
+  return Error(ErrorKind::bad_input, "the checkpoint of version " + std::to_string(version) +
+                                         " is of another log than the messages behind it")
+      .at(log.path)
+      .fix("have this node forget its log, and it is given that of the others: spindrift group forget --config FILE " +
+           std::to_string(log.owner.node.value()));
+}
+
 Result<void> read_checkpoint(const LogPlace& log, const store::Checkpoint& checkpoint, const StateVisitor& visitor) {
   SPINDRIFT_TRY_ASSIGN(auto storage, store::FileStorage::open_to_read(log.path));
   SPINDRIFT_TRY_ASSIGN(const auto segments, outline(storage, log.owner));

@@ -22,6 +22,10 @@ using MessageVisitor = std::function<bool(const store::Entry&)>;
 [[nodiscard]] Result<store::LogEnd> read_log(const LogPlace& log, std::uint64_t from, std::uint64_t to,
                                              const MessageVisitor& visitor);
 
+/// Looks whether that checkpoint is of that log, which goes up to its version. Errors: bad_input (it is of another log: it
+/// came with that one, whose end had not come when the process died, or somebody put it there), as `read_log`.
+[[nodiscard]] Result<void> check_checkpoint(const LogPlace& log, const store::Checkpoint& checkpoint);
+
 /// Is given one piece of a state after the other; it is valid during the call. False: no more.
 using StateVisitor = std::function<bool(std::span<const std::byte>)>;
 

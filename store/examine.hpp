@@ -60,9 +60,9 @@ struct JournalFindings {
   [[nodiscard]] JournalPosition first() const noexcept { return segments.empty() ? end : segments.front().head.first; }
 };
 
-/// Reads all of it. `owner`: whose it must be; nothing: whoever's. Errors: refused (it is another node's or group's, or a
-/// file of another journal lies in it), unsupported (a later version of the format), bad_input (its owner has removed a
-/// segment meanwhile), resource. Damage is no error, but found.
+/// Reads all of it. `owner`: whose it must be; nothing: whoever's, by its first segment. Errors: refused (it is another
+/// node's or group's, or a file of another journal lies in it), unsupported (a later version of the format), bad_input (its
+/// owner has removed a segment meanwhile), resource. Damage is no error, but found.
 [[nodiscard]] Result<JournalFindings> examine(Storage& storage, const std::optional<JournalOwner>& owner);
 
 /// The segments as their heads tell of them, without a look at entries and damages: for a journal that was examined and is

@@ -60,6 +60,7 @@ Result<SegmentReading> read_named(Storage& storage, const std::string& name) {
 Result<Survey> survey(Storage& storage, const std::optional<JournalOwner>& owner) {
   Survey survey;
   SPINDRIFT_TRY_ASSIGN(const auto names, storage.names());
+  std::optional<JournalOwner> whose = owner;
   std::optional<Digest> journal;
   for (const std::string& name : names) {
     if (name == begun_name) survey.begun = true;
@@ -72,7 +73,8 @@ Result<Survey> survey(Storage& storage, const std::optional<JournalOwner>& owner
     SPINDRIFT_TRY_ASSIGN(auto reading, read_named(storage, name));
     if (!reading.head && reading.version != latest_format) return unknown_version(storage.place(name), reading.version);
     if (reading.head) {
-      SPINDRIFT_TRY(check_place(*reading.head, *number, storage.place(name), owner, journal));
+      SPINDRIFT_TRY(check_place(*reading.head, *number, storage.place(name), whose, journal));
+      whose = reading.head->owner;
       journal = reading.head->seal.journal;
     }
     survey.segments.push_back({*number, std::move(reading)});

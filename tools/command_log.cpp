@@ -91,18 +91,18 @@ int run_verify(const LogOptions& options) {
   LogTarget target = target_to_verify(options);
   JournalReading reading({target.directory, target.owner});
   constexpr std::uint64_t to_prove = 4;
-  const store::JournalFindings& findings = reading.examine(trust ? to_prove : 1);
+  const store::JournalFindings& findings = reading.examine(trust ? to_prove : 2);
   const store::JournalOwner owner = owner_of(target, findings);
   target.node = owner.node;
   target.names = reading.names();
   Examined examined{findings};
-  const bool lost = findings.loss() != nullptr;
-  if (lost || trust) examined.logs = reading.logs();
-  if (trust) examined.proof.emplace(prove(reading, *examined.logs, owner, *trust));
+  examined.logs = reading.logs();
+  examined.refusals = reading.refusals(examined.logs);
+  if (trust) examined.proof.emplace(prove(reading, examined.logs, owner, *trust));
   reading.finish();
   print_findings(target, examined, options.json);
   const bool proved = !examined.proof || examined.proof->holds();
-  return number(lost || !proved ? exit_code_of(ErrorKind::bad_input) : ExitCode::success);
+  return number(!examined.whole() || !proved ? exit_code_of(ErrorKind::bad_input) : ExitCode::success);
 }
 
 constexpr const char* footer =

@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/group/log_reading.hpp>
 #include <spindrift/store/file_storage.hpp>
+#include <spindrift/store/reserve.hpp>
 #include <spindrift/views/view_record.hpp>
 
 namespace spindrift::tools {
@@ -164,6 +166,27 @@ JournaledLogs JournalReading::logs() {
   });
   if (!read) throw Exception(unreadable(read.error()));
   return logs.finish(findings_.ends);
+}
+
+// Each is looked at as the start does it.
+std::vector<JournalRefusal> JournalReading::refusals(const JournaledLogs& logs) {
+  using Part = JournalRefusal::Part;
+  std::vector<JournalRefusal> refusals;
+  if (findings_.segments.empty()) return refusals;
+  const auto note = [&](Part part, Error why) {
+    if (why.kind() == ErrorKind::resource) throw Exception(unreadable(std::move(why)));
+    refusals.push_back({part, std::move(why)});
+  };
+  const store::SegmentHead& newest = findings_.segments.back().head;
+  if (auto kept = store::Reserve::read(*storage_, newest.seal.journal); !kept) note(Part::reserve, std::move(kept).error());
+  // The links of logs are not known where entries are lost, which is told anyway.
+  if (findings_.loss() != nullptr) return refusals;
+  for (const auto& [id, log] : logs) {
+    if (!log.checkpoint || log.checkpoint->version.value() < log.first) continue;
+    auto own = group::check_checkpoint({source_.directory, newest.owner, id, log.base}, *log.checkpoint);
+    if (!own) note(Part::checkpoint, std::move(own).error());
+  }
+  return refusals;
 }
 
 LogNames JournalReading::names() {

@@ -42,6 +42,13 @@ using JournaledLogs = std::map<SubgroupId, JournaledLog>;
 /// Digests of the names of subgroups, by place in the layout.
 using LogNames = std::map<SubgroupId, std::uint64_t>;
 
+/// A part of a journal that its node's start refuses.
+struct JournalRefusal {
+  enum class Part { checkpoint, reserve };
+  Part part;
+  Error why;
+};
+
 /// A journal that is there.
 struct JournalSource {
   std::string directory;
@@ -59,6 +66,10 @@ class JournalReading {
   const store::JournalFindings& examine(std::uint64_t passes);
   /// Reads all of it, as far as it was found, once more.
   [[nodiscard]] JournaledLogs logs();
+  /// Behind `examine`, for logs that are as `logs` has them: why the node does not start with this journal, or does not go
+  /// on, though its entries are there: the reserve is of another journal or damaged, a checkpoint is of another log. Throws
+  /// resource.
+  [[nodiscard]] std::vector<JournalRefusal> refusals(const JournaledLogs& logs);
   /// Behind `examine`: digests of the names of the subgroups that have a log, as the node's last record of views says.
   /// Throws bad_input (there is one that nobody can read).
   [[nodiscard]] LogNames names();

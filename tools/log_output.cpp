@@ -142,14 +142,30 @@ std::uint64_t entries_of(const store::JournalFindings& findings) {
   return entries;
 }
 
+/// The name of a log: that under which it is signed, where no layout is at hand.
+std::string log_name(const LogTarget& target, const Examined& examined, SubgroupId id) {
+  if (target.subgroup(id) != nullptr) return name_of(target, id);
+  if (examined.proof && examined.proof->logs.contains(id)) return name_of(id, examined.proof->logs.at(id));
+  return place_in_layout(id);
+}
+
 std::string torn_place(const LogTarget& target, const store::FoundSegment& segment) {
   return fmt::format("{}/{}:{}", target.directory, store::segment_name(segment.head.seal.number), segment.used);
 }
 
-const std::vector<VersionRange>& lost_of(const std::optional<JournaledLogs>& logs, SubgroupId id) {
+const std::vector<VersionRange>& lost_of(const JournaledLogs& logs, SubgroupId id) {
   static const std::vector<VersionRange> none;
-  if (!logs || !logs->contains(id)) return none;
-  return logs->at(id).lost;
+  return logs.contains(id) ? logs.at(id).lost : none;
+}
+
+Json refusal_json(const JournalRefusal& refusal) {
+  const bool reserve = refusal.part == JournalRefusal::Part::reserve;
+  return {{"kind", reserve ? "reserve" : "checkpoint"},
+          {"place", refusal.why.place()},
+          {"message", refusal.why.message()},
+          {"loses_entries", false},
+          {"first", Json()},
+          {"end", Json()}};
 }
 
 std::string counted(std::uint64_t count, const char* one, const char* many) {
@@ -160,6 +176,7 @@ void print_findings_json(const LogTarget& target, const Examined& examined) {
   const store::JournalFindings& findings = examined.findings;
   Json damages = Json::array();
   for (const store::Damage& damage : findings.damages) damages.push_back(damage_json(damage));
+  for (const JournalRefusal& refusal : examined.refusals) damages.push_back(refusal_json(refusal));
   Json torn = Json::array();
   for (const store::FoundSegment& segment : findings.segments) {
     if (segment.torn != 0) torn.push_back({{"place", torn_place(target, segment)}, {"bytes", segment.torn}});
@@ -172,7 +189,7 @@ void print_findings_json(const LogTarget& target, const Examined& examined) {
     each.update({{"end", end.version.value()}, {"link", end.link.to_string()}, {"lost", lost}});
     ends.push_back(std::move(each));
   }
-  print_document(document_of(target, {{"ok", findings.loss() == nullptr},
+  print_document(document_of(target, {{"ok", examined.whole()},
                                       {"segments", findings.segments.size()},
                                       {"entries", entries_of(findings)},
                                       {"damages", std::move(damages)},
@@ -182,9 +199,10 @@ void print_findings_json(const LogTarget& target, const Examined& examined) {
                                       {"logs", std::move(ends)}}));
 }
 
-std::string verdict(const store::JournalFindings& findings) {
-  if (findings.damages.empty()) return "nothing is damaged";
-  return findings.loss() == nullptr ? "no entry is lost" : "entries that were durable are lost";
+std::string verdict(const Examined& examined) {
+  if (examined.findings.loss() != nullptr) return "entries that were durable are lost";
+  if (!examined.refusals.empty()) return "no entry is lost, but the node cannot go on with this journal";
+  return examined.findings.damages.empty() ? "nothing is damaged" : "no entry is lost";
 }
 
 }  // namespace
@@ -252,10 +270,10 @@ void print_findings(const LogTarget& target, const Examined& examined, bool json
              counted(entries_of(findings), "entry", "entries"), harmless(target.directory));
   for (const store::LogEnd& end : findings.ends.all()) {
     if (end.subgroup == store::no_subgroup) continue;
-    fmt::print("log of {}: ends at version {} with link {}\n", harmless(name_of(target, end.subgroup)), end.version,
-               end.link.to_string());
+    const std::string name = harmless(log_name(target, examined, end.subgroup));
+    fmt::print("log of {}: ends at version {} with link {}\n", name, end.version, end.link.to_string());
     if (const auto& lost = lost_of(examined.logs, end.subgroup); !lost.empty())
-      fmt::print("log of {}: {} cannot be read\n", harmless(name_of(target, end.subgroup)), lost_text(lost));
+      fmt::print("log of {}: {} cannot be read\n", name, lost_text(lost));
   }
   for (const store::FoundSegment& segment : findings.segments) {
     if (segment.torn != 0)
@@ -264,7 +282,9 @@ void print_findings(const LogTarget& target, const Examined& examined, bool json
   }
   for (const std::string& name : findings.leftovers) fmt::print("counts for nothing: {}\n", harmless(name));
   for (const store::Damage& damage : findings.damages) fmt::print("{}\n", harmless(damage_text(damage)));
-  fmt::print("{}\n", verdict(findings));
+  for (const JournalRefusal& refusal : examined.refusals)
+    fmt::print("damaged: {}\n", harmless(refusal.why.to_string()));
+  fmt::print("{}\n", verdict(examined));
   if (examined.proof) print_proof(*examined.proof);
 }
 

@@ -36,8 +36,12 @@ void print_logs(const LogTarget& target, const JournaledLogs& logs, bool json);
 /// A journal that was read.
 struct Examined {
   const store::JournalFindings& findings;
-  std::optional<JournaledLogs> logs{};  ///< where entries are lost, or something is to be proved; else nobody has looked
+  JournaledLogs logs{};
+  std::vector<JournalRefusal> refusals{};
   std::optional<JournalProof> proof{};  ///< nothing: none was asked for
+
+  /// No entry that was durable is lost, and nothing keeps the node from starting.
+  [[nodiscard]] bool whole() const noexcept { return findings.loss() == nullptr && refusals.empty(); }
 };
 void print_findings(const LogTarget& target, const Examined& examined, bool json);
 

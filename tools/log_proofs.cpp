@@ -119,6 +119,10 @@ Json log_json(SubgroupId id, const NamedProof& log, const group::SignatureJudge&
 
 }  // namespace
 
+std::string place_in_layout(SubgroupId id) { return fmt::format("place {} of the layout", id); }
+
+std::string name_of(SubgroupId id, const NamedProof& log) { return log.name.empty() ? place_in_layout(id) : log.name; }
+
 bool JournalProof::holds() const noexcept {
   return malformed == 0 && std::ranges::all_of(logs, [](const auto& log) { return log.second.proof.problem_count == 0; });
 }
@@ -156,7 +160,7 @@ JournalProof prove(JournalReading& journal, const JournaledLogs& logs, const sto
 
 void print_proof(const JournalProof& proof) {
   for (const auto& [id, log] : proof.logs)
-    print_log(log.name.empty() ? fmt::format("place {}", id) : log.name, log.proof, proof.judge);
+    print_log(name_of(id, log), log.proof, proof.judge);
   if (proof.malformed != 0) fmt::print("entries that should be signatures, and are none: {}\n", proof.malformed);
   if (!proof.has_lists) fmt::print("no list of revoked certificates was given: none counts as revoked\n");
   fmt::print("{}\n", proof.holds() ? "what is signed is as it was signed" : "the logs are not proved");

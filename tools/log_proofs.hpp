@@ -21,6 +21,10 @@ struct NamedProof {
   group::LogProof proof;
 };
 
+/// "place 3 of the layout": of a log whose subgroup's name is not known.
+[[nodiscard]] std::string place_in_layout(SubgroupId id);
+[[nodiscard]] std::string name_of(SubgroupId id, const NamedProof& log);
+
 /// The proofs of a journal.
 struct JournalProof {
   std::map<SubgroupId, NamedProof> logs;

@@ -107,6 +107,12 @@ TEST_CASE("a checkpoint is found again, and lets the log go up to its version an
   CHECK(again.logs().first(bounded) <= version);
   CHECK(again.logs().durable_checkpoint(bounded)->version.value() == version);
   CHECK(stored_state(again).size() == 30000);
+  store::Checkpoint other = *again.logs().durable_checkpoint(bounded);
+  CHECK(check_checkpoint(again.journal().log(bounded), other));
+  other.link = digest_of("another log");
+  const auto checked = check_checkpoint(again.journal().log(bounded), other);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().kind() == ErrorKind::bad_input);
   const std::string empty;
   again.logs().begin_state(bounded, again.logs().end(bounded), 0);
   again.append(bounded, 1);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <spindrift/store/segment_file.hpp>
+
 #include "journal_fixture.hpp"
 #include "simulated_disk.hpp"
 
@@ -360,6 +362,20 @@ TEST_CASE("a journal of another node, of another group, or put together of sever
   CHECK(refused({test_owner.group, NodeId(4)}));
   CHECK(refused({digest_of("other"), NodeId(3)}));
   CHECK(examine(*storage, std::nullopt).ok());
+  {
+    // A head that somebody has written who knows the journal's name.
+    const auto first = value_or_throw(storage->open(segment_name(0)));
+    SegmentHead forged = value_or_throw(read_segment(*first)).head.value();
+    forged.owner.node = NodeId(4);
+    forged.seal.number = 1;
+    Blocks bytes(first->bytes());
+    for (const std::uint64_t at : head_at) std::ranges::copy(head_block(forged), bytes.begin() + static_cast<long>(at));
+    value_or_throw(value_or_throw(storage->create(segment_name(1), bytes.size()))->write(0, bytes));
+    const auto whoever = examine(*storage, std::nullopt);
+    REQUIRE_FALSE(whoever);
+    CHECK(whoever.error().kind() == ErrorKind::refused);
+    value_or_throw(storage->remove(segment_name(1)));
+  }
   value_or_throw(storage->rename(segment_name(0), segment_name(1)));
   CHECK(refused(test_owner));
   value_or_throw(storage->rename(segment_name(1), segment_name(0)));

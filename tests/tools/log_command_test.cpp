@@ -55,7 +55,8 @@ TEST_CASE_METHOD(LogFixture, "under a changed layout logs have the names that th
   const json listed = json::parse(log({"ls", "--json"}).output)["logs"];
   CHECK(listed[0]["subgroup"] == "audit");
   CHECK(listed[2]["subgroup"].is_null());
-  CHECK_THAT(log({"verify"}).output, Contains("log of audit: ends at version 1") && Contains("log of place 2: ends"));
+  CHECK_THAT(log({"verify"}).output,
+             Contains("log of audit: ends at version 1") && Contains("log of place 2 of the layout: ends"));
   CHECK_THAT(log({"dump", "orders"}).output, Contains(": of orders\n"));
   CHECK_THAT(log({"replay", "audit"}).output, Contains(": of audit\n"));
   CHECK_THAT(log({"dump", "gone"}).output, Contains(": of gone\n"));
