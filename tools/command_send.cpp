@@ -1,4 +1,5 @@
 // `spindrift send`: what comes on standard input becomes messages of one subgroup.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -248,7 +249,16 @@ int tell_end(Session& session, const MessageSender& sender, const std::string& s
   throw Exception(taken_out(session.group().self(), "standard input was sent").at("standard input"));
 }
 
-int run_send(const SendOptions& options) {
+/// A program that is started without one, or with one that is there to be written, has nothing to send.
+void require_input() {
+  const int mode = ::fcntl(STDIN_FILENO, F_GETFL);
+  if (mode >= 0 && (mode & O_ACCMODE) != O_WRONLY) return;
+  throw Exception(Error(ErrorKind::bad_argument, "there is no standard input that could be read, and that is what is sent")
+                      .at("standard input")
+                      .fix("lead a file or a pipe there; to send nothing: </dev/null"));
+}
+
+int join_and_send(const SendOptions& options) {
   const OwnConfig own =
       await_own_config(load_subgroup_config(options), options.json ? ErrorForm::json : ErrorForm::text);
   const Config& config = *own;
@@ -287,6 +297,11 @@ int run_send(const SendOptions& options) {
     throw;
   }
   return tell_end(session, sender, options.subgroup, input, durable);
+}
+
+int run_send(const SendOptions& options) {
+  require_input();
+  return join_and_send(options);
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ namespace spindrift::tools {
 namespace {
 
 /// A program that is started without standard input, output or error must not take a file of its own for one of them. What
-/// it writes there fails, and is not lost without a word.
+/// it writes there fails, and is not lost without a word; what it reads there fails, and is no empty input.
 void occupy_standard_descriptors() {
+  if (::fcntl(STDIN_FILENO, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_WRONLY));  // the lowest that is free
   int lowest = 0;
   while (lowest <= 2 && (lowest = ::open("/dev/null", O_RDONLY)) >= 0) {
     if (lowest > 2) ::close(lowest);

@@ -16,6 +16,7 @@
 using namespace spindrift::test;
 using namespace spindrift::tools;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 using nlohmann::json;
 
 TEST_CASE_METHOD(GroupFixture, "what one member sends, all tails print in the same order") {
@@ -34,15 +35,26 @@ TEST_CASE_METHOD(GroupFixture, "what one member sends, all tails print in the sa
   CHECK(first.output == second.output);
 }
 
-TEST_CASE_METHOD(GroupFixture, "a sender that was started without standard input has nothing to send") {
+TEST_CASE_METHOD(GroupFixture, "a sender that was started without standard input is refused before it looks for its group") {
+  const std::vector<std::string> send = arguments("send", 0, {"--subgroup", "orders"});
+  for (const char* const input : {"<&-", "0>/dev/null", "<&- >&-"}) {
+    std::vector<std::string> words{"-c", std::string("exec \"$0\" \"$@\" ") + input, SPINDRIFT_COMMAND};
+    words.insert(words.end(), send.begin(), send.end());
+    const CommandResult sender = Command(words, "/bin/sh").finish();
+    CHECK(sender.code == 2);
+    CHECK_THAT(sender.errors, StartsWith("spindrift: standard input: there is no standard input") && Contains("fix: "));
+  }
+}
+
+TEST_CASE_METHOD(GroupFixture, "a sender whose standard input is empty sends nothing, and leaves") {
   Command first(arguments("node", 1));
   Command second(arguments("node", 2));
-  std::vector<std::string> words{"-c", "exec \"$0\" \"$@\" <&-", SPINDRIFT_COMMAND};
+  std::vector<std::string> words{"-c", "exec \"$0\" \"$@\" </dev/null", SPINDRIFT_COMMAND};
   const std::vector<std::string> send = arguments("send", 0, {"--subgroup", "orders"});
   words.insert(words.end(), send.begin(), send.end());
   const CommandResult sender = Command(words, "/bin/sh").finish();
   CHECK(sender.code == 0);
-  CHECK_THAT(sender.errors, Contains("sent 0 messages"));  // not what a file of its own at descriptor 0 holds
+  CHECK_THAT(sender.errors, Contains("sent 0 messages"));
   CHECK(end(first).code == 0);
   CHECK(end(second).code == 0);
 }
