@@ -24,8 +24,11 @@ namespace {
 
 using fabric::shm::Packet;
 
-/// A member that has its answer sends it within this time after the call's patience.
-constexpr Duration answers_within = std::chrono::seconds(10);
+/// The patience that is left to a member: its answer, also that it was not done in time, comes within the caller's.
+Duration told_patience(Duration patience) noexcept {
+  constexpr Duration answers_within = std::chrono::seconds(1);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(patience - std::min<Duration>(patience / 2, answers_within));
+}
 
 pollfd readable(const FileDescriptor& descriptor) noexcept {
   return {.fd = descriptor.get(), .events = POLLIN, .revents = 0};
@@ -46,6 +49,19 @@ std::optional<Result<Roster>> outcome_from(int socket) {
   const Packet packet = fabric::shm::receive_packet(socket, buffer);
   if (packet.outcome != Packet::Outcome::frame) return std::nullopt;
   return decode_roster_outcome(text_of(packet.bytes));
+}
+
+/// False: there is nothing to read within this time.
+bool await_readable(const FileDescriptor& socket, Duration patience) noexcept {
+  const SystemClock clock;
+  const Time limit = clock.now() + patience;
+  pollfd wait = readable(socket);
+  int ready = 0;
+  do {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::max(limit - clock.now(), Duration::zero()));
+    ready = ::poll(&wait, 1, static_cast<int>(left.count()));
+  } while (ready < 0 && errno == EINTR);
+  return ready != 0;
 }
 
 /// Those of these nodes that have a member here, each asked for its roster.
@@ -131,20 +147,18 @@ Result<Roster> change_roster_through(const GuardedDirectory& directory, NodeId n
   };
   SPINDRIFT_TRY_ASSIGN(const auto socket, fabric::call_in(directory, node_file_name(node, roster_suffix)));
   if (!socket) return gone("does not run here");
-  if (const std::string text = encode(call); text.size() > roster_packet_bytes_max) {
+  RosterCall told = call;
+  told.patience = told_patience(call.patience);
+  const std::string text = encode(told);
+  if (text.size() > roster_packet_bytes_max) {
     return Error(ErrorKind::bad_argument, "these are too many changes for one call").fix("make fewer in each");
   }
-  if (!send_text(socket->get(), encode(call))) return gone("does not listen");
-  pollfd wait = readable(*socket);
-  const auto most = std::chrono::ceil<std::chrono::milliseconds>(call.patience + answers_within).count();
-  int ready = 0;
-  do {
-    ready = ::poll(&wait, 1, static_cast<int>(most));
-  } while (ready < 0 && errno == EINTR);
-  if (ready == 0) {
-    return Error(ErrorKind::timed_out, name + " does not answer: it is stopped, or its machine is busy")
+  if (!send_text(socket->get(), text)) return gone("does not listen");
+  if (!await_readable(*socket, call.patience)) {
+    return Error(ErrorKind::timed_out, name + " does not answer: it is stopped, at work on another call, or its machine is "
+                                              "busy")
         .at(directory.path())
-        .fix("let it go on (kill -CONT), or ask another member with --through");
+        .fix("let it go on (kill -CONT), say it again when it has answered others, or ask another member with --through");
   }
   auto outcome = outcome_from(socket->get());
   return outcome ? *std::move(outcome) : gone("ended before it answered");

@@ -49,8 +49,9 @@ class RosterService {
   std::thread thread_;
 };
 
-/// Has that node's member, whose files are in this directory, change the roster. Errors: as Group::change_roster;
-/// member_lost (it does not run, or ended before it answered), timed_out (it does not answer).
+/// Has that node's member, whose files are in this directory, change the roster. The call's patience is that of the caller:
+/// the member is left somewhat less, so that its answer comes within. Errors: as Group::change_roster; member_lost (it does
+/// not run, or ended before it answered), timed_out (it does not answer).
 [[nodiscard]] Result<Roster> change_roster_through(const GuardedDirectory& directory, NodeId node, const RosterCall& call);
 
 /// The newest of the rosters that those of these nodes tell that are members and answer within this time: it waits for all
