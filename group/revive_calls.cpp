@@ -5,28 +5,44 @@
 #include <string>
 
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/views/mandate.hpp>
 #include <spindrift/views/member.hpp>
 
 namespace spindrift::group {
 namespace {
 
-// Both are the word that named nodes go on, and what they go on with differs.
-Result<void> tell(views::Member& member, const Revive& revive) {
-  const bool looks = member.state() == views::MemberState::looking;
-  if (revive.found && !looks) {
-    return Error(ErrorKind::refused, "this node looks for no group: it is in one, or was")
-        .fix("see how it is: spindrift group status; if it has lost the majority: spindrift group revive");
-  }
-  if (!revive.found && looks) {
-    return Error(ErrorKind::refused, "this node looks for its group, and has lost no majority of a view")
-        .fix("see for whom it waits: spindrift group why; if these are gone for good: spindrift group found");
-  }
-  return member.revive(revive.members, revive.force);
+Error looks_for_none() {
+  return Error(ErrorKind::refused, "this node looks for no group: it is in one, or was")
+      .fix("see how it is: spindrift group status; if it has lost the majority: spindrift group revive");
+}
+
+Error looks_for_its_group() {
+  return Error(ErrorKind::refused, "this node looks for its group, and has lost no majority of a view")
+      .fix("see for whom it waits: spindrift group why; if these are gone for good: spindrift group found");
+}
+
+bool names_the_same(const Revive& one, const std::vector<NodeId>& nodes) {
+  return std::ranges::is_permutation(one.members, nodes);
+}
+
+bool are_in(const View& view, const Revive& revive) {
+  return std::ranges::all_of(revive.members, [&](NodeId node) { return view.rank_of(node).has_value(); });
+}
+
+/// The view is of the group that is asked for, by the word that this node was told before, and others may have joined since
+/// then; or of these nodes alone, by somebody's force: no view of the first era is.
+bool is_founded(const Revive& revive, const std::optional<Revive>& before, const View& view) {
+  if (before && names_the_same(*before, revive.members)) return are_in(view, revive);
+  return views::era_of(view.id) > 0 && names_the_same(revive, view.members);
+}
+
+/// The loss is asked for while these are to found already.
+Error under_way(const Error& loss) {
+  return Error(loss.kind(), "these nodes were told to found already, and have not yet: " + loss.message()).fix(loss.fix());
 }
 
 Result<View> founded(const Revive& revive, const View& view) {
-  const auto is_there = [&](NodeId node) { return view.rank_of(node).has_value(); };
-  if (!revive.found || std::ranges::all_of(revive.members, is_there)) return view;
+  if (!revive.found || are_in(view, revive)) return view;
   return Error(ErrorKind::refused, "this node went into view " + std::to_string(view.id.value()) + " of nodes " +
                                        listed(view.members) + ", which others have founded")
       .fix("see the group: spindrift group status");
@@ -49,9 +65,28 @@ void ReviveCalls::take(views::Member& member) {
   calls_.take([&](Call& call) {
     if (call.taken) return;
     call.taken = true;
-    if (member.epoch() != nullptr) call.of = member.epoch()->id();
-    if (auto told = tell(member, call.revive); !told) call.outcome = std::move(told).error();
+    call.outcome = begin(member, call);
   });
+}
+
+// A founding and a revival are the word that named nodes go on, and what they go on with differs. If it is said twice that
+// nodes are to found, the second caller is told that they have, or waits with the first.
+std::optional<Result<View>> ReviveCalls::begin(views::Member& member, Call& call) {
+  using State = views::MemberState;
+  const State state = member.state();
+  const Revive& revive = call.revive;
+  if (revive.found && state == State::installing && founds_ && names_the_same(*founds_, revive.members)) return std::nullopt;
+  if (member.epoch() != nullptr) call.of = member.epoch()->id();
+  if (revive.found && state == State::active && is_founded(revive, founds_, member.epoch()->view()))
+    return member.epoch()->view();
+  if (revive.found && state != State::looking) return looks_for_none();
+  if (!revive.found && state == State::looking) return looks_for_its_group();
+  const auto told = member.revive(revive.members, revive.force);
+  if (told && revive.found) founds_ = revive;
+  if (told) return std::nullopt;
+  const Error& why = told.error();
+  const bool again = revive.found && why.kind() == ErrorKind::no_majority && founds_;
+  return again && names_the_same(*founds_, revive.members) ? under_way(why) : why;
 }
 
 void ReviveCalls::on_active(const View& view) {

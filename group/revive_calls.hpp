@@ -53,8 +53,11 @@ class ReviveCalls {
   };
 
   [[nodiscard]] static Error late(bool founds);
+  /// Takes a call that nobody has taken; its outcome, if it has one already.
+  [[nodiscard]] std::optional<Result<View>> begin(views::Member& member, Call& call);
 
   CallList<Call> calls_;
+  std::optional<Revive> founds_;  // the last word by force to found
 };
 
 }  // namespace spindrift::group

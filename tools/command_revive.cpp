@@ -1,7 +1,5 @@
 // `spindrift group revive`: the way out where a view has lost its majority for good, and members that wait have its state.
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,26 +11,21 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/runtime_path.hpp>
-#include <spindrift/group/roster_service.hpp>
 
 #include "command_roster.hpp"
 #include "commands.hpp"
-#include "confirmation.hpp"
-#include "exit_code.hpp"
+#include "forced_call.hpp"
 #include "group_report.hpp"
 #include "json_output.hpp"
 #include "number_option.hpp"
-#include "roster_call.hpp"
 
 namespace spindrift::tools {
 namespace {
 
 constexpr int revive_json_version = 1;
 
-struct ReviveOptions : RosterCallOptions {
+struct ReviveOptions : ForcedCallOptions {
   std::vector<std::uint32_t> members;
-  bool force = false;
-  bool yes = false;
 };
 
 std::vector<NodeId> named_by(const ReviveOptions& options) {
@@ -127,33 +120,24 @@ std::vector<NodeId> given_up_by(const ReviveOptions& options, const NodeReport& 
   return rest;
 }
 
-bool confirmed(const ReviveOptions& options, const std::vector<NodeId>& rest) {
-  if (options.yes) return true;
-  const Error nobody = Error(ErrorKind::bad_argument, "nobody is here to be asked whether the group is to be revived")
-                           .fix("give --yes once you know that the others have not gone on, and will not");
+ForcedCallWords words_for(const ReviveOptions& options, const std::vector<NodeId>& rest) {
   const bool one = options.members.size() == 1;
-  return says_yes(
-      fmt::format(
-          "Node{} {} then go{} on without node{} {}, with the state that they have.\n"
-          "What those have agreed on without these is lost. Their processes must have ended, or end before they can\n"
-          "reach each other: until they hear of these they may found, or go on with, a group of the same name. Start\n"
-          "them again where they can reach these: they join as newcomers.\n"
-          "Revive?",
-          one ? "" : "s", listed(named_by(options)), one ? "es" : "", rest.size() == 1 ? "" : "s", listed(rest)),
-      nobody);
-}
-
-int print(const ReviveOptions& options, const std::vector<NodeId>& given_up, bool revived) {
-  const ExitCode code = revived ? ExitCode::success : ExitCode::interrupted;
-  if (options.json) {
-    print_document(versioned(revive_json_version,
-                             {{"revived", revived}, {"members", named_by(options)}, {"given_up", given_up}}));
-  } else if (revived) {
-    fmt::print("the group goes on with node{} {}\n", options.members.size() == 1 ? "" : "s", listed(named_by(options)));
-  } else {
-    fmt::print("nothing was revived\n");
-  }
-  return number(code);
+  const std::string named = fmt::format("node{} {}", one ? "" : "s", listed(named_by(options)));
+  ForcedCallWords words;
+  words.question = fmt::format(
+      "N{} then go{} on without node{} {}, with the state that they have.\n"
+      "What those have agreed on without these is lost. Their processes must have ended, or end before they can\n"
+      "reach each other: until they hear of these they may found, or go on with, a group of the same name. Start\n"
+      "them again where they can reach these: they join as newcomers.\n"
+      "Revive?",
+      named.substr(1), one ? "es" : "", rest.size() == 1 ? "" : "s", listed(rest));
+  words.whether = "the group is to be revived";
+  words.known = "the others have not gone on, and will not";
+  words.done = "the group goes on with " + named;
+  words.undone = "nothing was revived";
+  words.outcome = "revived";
+  words.object = versioned(revive_json_version, {{"members", named_by(options)}, {"given_up", rest}});
+  return words;
 }
 
 int revive(const ReviveOptions& options) {
@@ -162,12 +146,11 @@ int revive(const ReviveOptions& options) {
   const GroupReport report = value_or_throw(read_group(place.directory));
   const NodeReport& told = told_by(options, report, place.directory);
   require_ended(options, report, told);
-  const std::vector<NodeId> rest = given_up_by(options, told);
-  if (!confirmed(options, rest)) return print(options, rest, false);
-  const bool force = options.force || known_to_have_ended(options, report, told);
-  const group::RosterCall call{{}, std::chrono::milliseconds(options.timeout_ms), group::Revive{named_by(options), force}};
-  static_cast<void>(value_or_throw(group::change_roster_through(directory, told.status.node, call)));
-  return print(options, rest, true);
+  ForcedCall call(options, directory, told.status.node, [&](bool) {
+    const bool force = options.force || known_to_have_ended(options, report, told);
+    return group::RosterCall{{}, {}, group::Revive{named_by(options), force}};
+  });
+  return call.run(words_for(options, given_up_by(options, told)));
 }
 
 }  // namespace
@@ -185,8 +168,7 @@ void add_revive_command(CLI::App& group, Work& chosen) {
       ->delimiter(',')
       ->check(number_from(0U, node_id_max))
       ->type_name("IDS");
-  command->add_flag("--force", options->force, "Also if the others may be a majority that lives");
-  command->add_flag("--yes", options->yes, "Do not ask");
+  add_force_options(*command, *options, "Also if the others may be a majority that lives");
 }
 
 }  // namespace spindrift::tools

@@ -2,35 +2,29 @@
 #include "log_adopt_command.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <spindrift/core/ids_text.hpp>
-#include <spindrift/group/roster_service.hpp>
 
-#include "confirmation.hpp"
-#include "exit_code.hpp"
+#include "forced_call.hpp"
 #include "group_option.hpp"
 #include "group_report.hpp"
 #include "json_output.hpp"
 #include "number_option.hpp"
-#include "roster_call.hpp"
 
 namespace spindrift::tools {
 namespace {
 
 constexpr int adopt_json_version = 1;
 
-struct AdoptOptions : RosterCallOptions {
+struct AdoptOptions : ForcedCallOptions {
   std::string subgroup;
   std::uint32_t from = 0;
-  bool force = false;
-  bool yes = false;
 };
 
 /// The member that leads the latest view of those that run here: a view's first member does, while nobody suspects it.
@@ -54,56 +48,37 @@ NodeId leader_here(const AdoptOptions& options, const GroupPlace& place) {
   throw Exception(Error(ErrorKind::refused, why).at(place.directory).fix("run this on its host"));
 }
 
-group::RosterCall call_of(const AdoptOptions& options, bool force) {
-  group::RosterCall call;
-  call.patience = std::chrono::milliseconds(options.timeout_ms);
-  call.adopt = group::LogAdoption{options.subgroup, NodeId(options.from), force};
-  return call;
-}
-
-/// The reason against it, and what it would lose.
-Error refusal_of(const AdoptOptions& options, const GuardedDirectory& directory, NodeId told) {
-  const auto outcome = group::change_roster_through(directory, told, call_of(options, false));
-  return outcome ? Error(ErrorKind::refused, "a log was taken up meanwhile").fix("see it: spindrift group status")
-                 : outcome.error();
-}
-
-bool confirmed(const AdoptOptions& options, const Error& loss) {
-  fmt::print(stderr, "{}\n", loss.message());
-  if (options.yes) return true;
-  const Error nobody = Error(ErrorKind::bad_argument, "nobody is here to be asked whether messages may be lost")
-                           .fix("give --yes once you know that no holder comes back with its log");
-  return says_yes(
+ForcedCallWords words_for(const AdoptOptions& options, const std::string& loss) {
+  ForcedCallWords words;
+  words.question =
       fmt::format("The group then goes on with the log of {} that node {} has. A holder that comes back later is given\n"
                   "that log in place of its own: save what it has before (spindrift log dump), if anybody may want it.\n"
                   "Adopt?",
-                  options.subgroup, options.from),
-      nobody);
-}
-
-int print(const AdoptOptions& options, const Error& loss, bool adopted) {
-  if (options.json) {
-    print_document(versioned(adopt_json_version, {{"adopted", adopted},
-                                                  {"subgroup", options.subgroup},
-                                                  {"from", options.from},
-                                                  {"loss", loss.message()}}));
-  } else if (adopted) {
-    fmt::print("the group goes on with the log of {} that node {} has\n", options.subgroup, options.from);
-  } else {
-    fmt::print("nothing was adopted\n");
-  }
-  return number(adopted ? ExitCode::success : ExitCode::interrupted);
+                  options.subgroup, options.from);
+  words.whether = "messages may be lost";
+  words.known = "no holder comes back with its log";
+  words.done = fmt::format("the group goes on with the log of {} that node {} has", options.subgroup, options.from);
+  words.undone = "nothing was adopted";
+  words.outcome = "adopted";
+  words.object =
+      versioned(adopt_json_version, {{"subgroup", options.subgroup}, {"from", options.from}, {"loss", loss}});
+  return words;
 }
 
 int adopt(const AdoptOptions& options) {
   const GroupPlace place = place_of(options);
   const GuardedDirectory directory = opened(place);
-  const NodeId told = leader_here(options, place);
-  Error loss = refusal_of(options, directory, told);
-  if (loss.kind() != ErrorKind::no_majority || !options.force) throw Exception(std::move(loss));
-  if (!confirmed(options, loss)) return print(options, loss, false);
-  static_cast<void>(value_or_throw(group::change_roster_through(directory, told, call_of(options, true))));
-  return print(options, loss, true);
+  ForcedCall call(options, directory, leader_here(options, place), [&options](bool force) {
+    group::RosterCall made;
+    made.adopt = group::LogAdoption{options.subgroup, NodeId(options.from), force};
+    return made;
+  });
+  const std::optional<Error> loss = call.loss();
+  if (!loss) {
+    throw Exception(
+        Error(ErrorKind::refused, "a log was taken up meanwhile").fix("see it: spindrift group status"));
+  }
+  return call.run(words_for(options, loss->message()), loss);
 }
 
 }  // namespace
@@ -123,8 +98,7 @@ void add_adopt_command(CLI::App& log, Work& chosen) {
       ->required()
       ->check(number_from(0U, node_id_max))
       ->type_name("ID");
-  command->add_flag("--force", options->force, "Do it; otherwise only say whose log is given up, and what would be lost");
-  command->add_flag("--yes", options->yes, "Do not ask");
+  add_force_options(*command, *options, "Do it; otherwise only say whose log is given up, and what would be lost");
 }
 
 }  // namespace spindrift::tools

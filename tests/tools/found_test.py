@@ -8,11 +8,12 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
+import time
 
-from waiting import PATIENCE_S, until
+from hand_nodes import Nodes
+from waiting import until
 
 SPINDRIFT = sys.argv[1]
 CONFIG = """[SPINDRIFT]
@@ -31,78 +32,22 @@ json_layout = '[{{"name": "orders", "storage": "logged"}}, {{"name": "audit", "s
 """
 
 
-class Nodes:
-    def __init__(self, scratch):
-        self.scratch, self.running, self.starts = scratch, {}, 0
-        self.config = os.path.join(scratch, "c.cfg")
-        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
-        addresses = ", ".join(f"{node}@127.0.0.1:{each.getsockname()[1]}" for node, each in enumerate(sockets))
-        for each in sockets:
-            each.close()
-        with open(self.config, "w") as file:
-            file.write(CONFIG.format(addresses=addresses, scratch=scratch))
+def config_of(scratch):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
+    addresses = ", ".join(f"{node}@127.0.0.1:{each.getsockname()[1]}" for node, each in enumerate(sockets))
+    for each in sockets:
+        each.close()
+    return CONFIG.format(addresses=addresses, scratch=scratch)
 
-    def start(self, node):
-        self.starts += 1
-        log = open(os.path.join(self.scratch, f"{node}_{self.starts}.log"), "w+")
-        self.running[node] = subprocess.Popen([SPINDRIFT, "node", "--config", self.config, "--id", str(node)], stdout=log,
-                                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        self.running[node].log = log.name
 
-    def said(self, node):
-        with open(self.running[node].log) as log:
-            return log.read()
-
-    def kill(self):
-        """All in one moment, as power goes."""
-        for sent in [signal.SIGSTOP, signal.SIGKILL]:
-            for each in self.running.values():
-                each.send_signal(sent)
-        for each in self.running.values():
-            each.wait()
-        self.running = {}
-
-    def stop(self, node):
-        """It leaves, and the others go on."""
-        self.running[node].send_signal(signal.SIGTERM)
-        if self.running[node].wait(timeout=PATIENCE_S) != 0:
-            sys.exit(f"node {node} did not leave: {self.said(node)}")
-        del self.running[node]
-
-    def run(self, *words, given=None, code=0, says=""):
-        done = subprocess.run([SPINDRIFT, *words, "--config", self.config], capture_output=True, text=True, timeout=PATIENCE_S,
-                              **({"stdin": subprocess.DEVNULL} if given is None else {"input": given}))
-        if (code is not None and done.returncode != code) or says not in done.stderr + done.stdout:
-            sys.exit(f"{words} ended with {done.returncode}, not {code}, \"{says}\": {done.stdout}{done.stderr}")
-        return done
-
+class Founding(Nodes):
     def found(self, *words, code, says):
         return self.run("group", "found", *words, code=code, says=says)
 
-    def send(self, subgroup, first, last):
-        """By node 3, which then leaves."""
-        lines = "".join(f"{each}\n" for each in range(first, last + 1))
-        self.run("send", subgroup, "--id", "3", "--wait", "durable", "--quiet", given=lines)
-
-    def view_of(self, node):
-        status = subprocess.run([SPINDRIFT, "group", "status", "--config", self.config, "--json"], capture_output=True, text=True)
-        for each in json.loads(status.stdout)["nodes"] if status.returncode == 0 else []:
-            if each["node"] == node and each["process"] == self.running[node].pid and each["condition"] == "active":
-                return each["view"], sorted(each["subgroups"][0]["members"]), sorted(each["subgroups"][1]["members"])
-        return None
-
-    def until_in(self, nodes):
-        until(lambda: all((view := self.view_of(node)) and view[1] == nodes for node in nodes),
-              lambda: f"no view of {nodes}: " + "".join(self.said(node) for node in nodes))
-        return self.view_of(nodes[0])
-
-    def until_said(self, node, text):
-        until(lambda: text in self.said(node), lambda: f"node {node} did not say \"{text}\" but: {self.said(node)}")
-
-    def log(self, node, subgroup):
-        """What a node has, without its own times."""
-        lines = self.run("log", "dump", subgroup, "--id", str(node), "--json").stdout.splitlines()
-        return [(each["log_version"], each["view"], each["node"], each["text"]) for each in map(json.loads, lines)]
+    def until_all_in(self, nodes):
+        """The view, and who has the audit there."""
+        view, members = self.until_in(nodes, orders=nodes)
+        return view, members["audit"]
 
 
 def refusals(nodes):
@@ -122,23 +67,33 @@ def refusals(nodes):
         sys.exit("node 0 is in a view that nobody has told it to found")
 
 
+def says_again(nodes, members, words, ids):
+    """Whoever says once more what is done is told so, with a question or without one."""
+    for more in [[], ["--force", "--yes"]]:
+        nodes.found("--members", members, *more, code=0, says=f"the group goes on with {words}: it was founded so before")
+    done = json.loads(nodes.found("--members", members, "--force", "--yes", "--json", code=0, says="").stdout)
+    if (done["founded"], done["members"], done["loss"]) != (True, ids, ""):
+        sys.exit(f"of a founding that is done already it prints {done}")
+
+
 def play(nodes):
     for node in [0, 1, 2]:
         nodes.start(node)
-    nodes.until_in([0, 1, 2])
+    nodes.until_all_in([0, 1, 2])
     nodes.send("orders", 1, 500)
     nodes.send("audit", 1, 10)
-    nodes.until_in([0, 1, 2])
+    nodes.until_all_in([0, 1, 2])
     nodes.kill()
 
     nodes.start(0)
     nodes.until_said(0, "the last view of the group had nodes 0, 1, 2, of which 0 is here")
     refusals(nodes)
     nodes.found("--members", "0", "--force", "--yes", "--timeout", "30000", code=0, says="the group goes on with node 0")
-    view, _, of_audit = nodes.until_in([0])
+    view, of_audit = nodes.until_all_in([0])
     if view >> 32 == 0 or of_audit:
         sys.exit(f"the view that was founded by force is {view}, of the audit {of_audit}")
-    nodes.found("--members", "0", code=3, says="node 0 runs here, and is in a view")
+    says_again(nodes, "0", "node 0", [0])
+    nodes.found("--members", "0,1", "--force", "--yes", code=3, says="node 0 runs here, and is in a view")
     nodes.send("orders", 501, 600)
     before = nodes.log(0, "orders")
     if len(before) != 600:
@@ -147,7 +102,7 @@ def play(nodes):
     # One after the other: both together are a majority of what they remember.
     for node in [1, 2]:
         nodes.start(node)
-        nodes.until_in([0, 1, 2][:node + 1])
+        nodes.until_all_in([0, 1, 2][:node + 1])
     for node in [1, 2]:
         until(lambda: nodes.log(node, "orders") == before, lambda: f"node {node} has another log than node 0")
         if len(nodes.log(node, "audit")) != 10:
@@ -155,11 +110,11 @@ def play(nodes):
     nodes.send("orders", 601, 700)
 
     # A majority of the view behind that founds by itself.
-    nodes.until_in([0, 1, 2])
+    nodes.until_all_in([0, 1, 2])
     nodes.kill()
     for node in [1, 2]:
         nodes.start(node)
-    nodes.until_in([1, 2])
+    nodes.until_all_in([1, 2])
     if len(nodes.log(1, "orders")) != 700:
         sys.exit("what was durable is lost")
 
@@ -167,20 +122,20 @@ def play(nodes):
 def play_in_order(nodes):
     for node in [0, 1, 2]:
         nodes.start(node)
-    nodes.until_in([0, 1, 2])
+    nodes.until_all_in([0, 1, 2])
     nodes.send("orders", 1, 500)
     nodes.send("audit", 1, 10)
-    nodes.until_in([0, 1, 2])
-    nodes.stop(0)
-    nodes.until_in([1, 2])
+    nodes.until_all_in([0, 1, 2])
+    nodes.end(0, signal.SIGTERM)
+    nodes.until_all_in([1, 2])
     nodes.send("orders", 501, 600)
-    nodes.until_in([1, 2])
+    nodes.until_all_in([1, 2])
     durable = nodes.log(1, "orders")
-    nodes.stop(1)
-    nodes.until_in([2])
+    nodes.end(1, signal.SIGTERM)
+    nodes.until_all_in([2])
     nodes.send("orders", 601, 610)  # on a disk that is lost
-    nodes.until_in([2])
-    nodes.stop(2)
+    nodes.until_all_in([2])
+    nodes.end(2, signal.SIGTERM)
     shutil.rmtree(os.path.join(nodes.scratch, "journals", "forced", "2"))
 
     for node in [0, 1]:
@@ -193,26 +148,55 @@ def play_in_order(nodes):
                  "subgroup orders goes on with the log of node 1, of 600 messages, the longest here, node 0 has 500",
                  "what follows in the log of node 2 is lost", "subgroup audit goes on with the log of node 1, of 10 messages"]:
         nodes.found("--members", "0,1", code=10, says=says)
-    nodes.found("--members", "0,1", "--force", "--yes", "--timeout", "30000", code=0, says="the group goes on with nodes 0, 1")
-    view, _, of_audit = nodes.until_in([0, 1])
+    done = nodes.found("--members", "0,1", "--force", "--yes", "--timeout", "30000", "--json", code=0, says="what follows in the log")
+    if json.loads(done.stdout)["members"] != [0, 1] or "node 2 is missing" not in done.stderr:
+        sys.exit(f"standard output is not the document alone, or standard error lacks the loss: {done.stdout}{done.stderr}")
+    says_again(nodes, "1,0", "nodes 1, 0", [1, 0])
+    view, of_audit = nodes.until_all_in([0, 1])
     if view >> 32 == 0 or of_audit != [1]:
         sys.exit(f"the view that was founded by force is {view}, of the audit {of_audit}")
     until(lambda: nodes.log(0, "orders") == durable, lambda: "node 0 has not got the log of node 1")
     if nodes.log(1, "orders") != durable or len(nodes.log(1, "audit")) != 10:
         sys.exit("what was durable is lost")
     nodes.start(2)
-    nodes.until_in([0, 1, 2])
+    nodes.until_all_in([0, 1, 2])
     nodes.send("orders", 611, 620)
     until(lambda: len(nodes.log(2, "orders")) == 610 and nodes.log(2, "orders") == nodes.log(0, "orders"),
           lambda: "node 2 has another log than node 0")
 
 
-for each_play in [play, play_in_order]:
-    with tempfile.TemporaryDirectory() as scratch:
-        group = Nodes(scratch)
-        try:
-            each_play(group)
-        finally:
-            for each in group.running.values():
-                each.kill()
-                each.wait()
+def in_time(nodes, node, says):
+    """A call ends when its time is over, and names what is stopped."""
+    nodes.signal(node, signal.SIGSTOP)
+    begin = time.monotonic()
+    process = nodes.running[node].pid
+    done = nodes.found("--members", "0,1", "--force", "--yes", "--timeout", "3000", code=5, says=says)
+    took = time.monotonic() - begin
+    if took > 8:
+        sys.exit(f"with --timeout 3000 it took {took} s")
+    if f"node {node} is stopped, its process is {process}" not in done.stderr or f"kill -CONT {process}" not in done.stderr:
+        sys.exit(f"it does not name the process of node {node} that is stopped: {done.stderr}")
+
+
+def play_with_stopped(nodes):
+    """Node 0 is asked, and is stopped; then the other one that is named."""
+    for node in [0, 1, 2, 3]:
+        nodes.start(node)
+    nodes.until_all_in([0, 1, 2, 3])
+    nodes.kill()
+    for node in [0, 1]:
+        nodes.start(node)
+    until(lambda: nodes.run("group", "found", "--members", "0,1", code=None).returncode == 10, lambda: "it is never asked for --force")
+    in_time(nodes, 0, "node 0 does not answer")
+    nodes.signal(0, signal.SIGCONT)
+    until(lambda: nodes.run("group", "found", "--members", "0,1", code=None).returncode == 10, lambda: "node 0 does not go on")
+    in_time(nodes, 1, "have not founded in time")
+    nodes.found("--members", "0,1", code=10, says="these nodes were told to found already, and have not yet: nodes 2, 3 are missing")
+    nodes.signal(1, signal.SIGCONT)
+    nodes.found("--members", "0,1", "--force", "--yes", "--timeout", "30000", code=0, says="the group goes on with nodes 0, 1")
+    nodes.until_all_in([0, 1])
+
+
+for each_play in [play, play_in_order, play_with_stopped]:
+    with tempfile.TemporaryDirectory() as scratch, Founding(SPINDRIFT, scratch, config_of(scratch), sender=3) as group:
+        each_play(group)
