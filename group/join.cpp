@@ -23,6 +23,7 @@
 #include <spindrift/group/contacts.hpp>
 #include <spindrift/group/covered_memory.hpp>
 #include <spindrift/group/differing_nodes.hpp>
+#include <spindrift/group/found_journal.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
 #include <spindrift/group/layout_digest.hpp>
@@ -246,6 +247,7 @@ group::MemberStatus first_status(const Config& config, const GuardedDirectory& d
   status.group = config.group_name();
   status.node = config.local_id();
   status.beginning.agreed = agreed_values(config);
+  if (const auto place = group::journal_place(config)) status.beginning.journal = place->of(status.node);
   status.incarnation = incarnation;
   status.process = static_cast<std::uint64_t>(::getpid());
   status.beginning.ticks = group::process_start_ticks(status.process);

@@ -89,6 +89,7 @@ std::string text_of(const MemberStatus& status) {
             {"end", status.end ? to_json(*status.end) : Json()},
             {"before", status.beginning.before ? to_json(*status.beginning.before) : Json()},
             {"agreed", status.beginning.agreed},
+            {"journal", status.beginning.journal},
             {"began_ms", status.beginning.at_ms},
             {"looks_for", status.waits.group},
             {"leave_waits", status.waits.leave},
@@ -269,6 +270,7 @@ MemberStatus status_from(const Json& json) {
   status.roster.version_held = fields.text("version_held");
   status.roster.version = static_cast<std::uint32_t>(fields.number("protocol"));
   status.beginning.agreed = agreed_from(fields.any("agreed"));
+  if (json.contains("journal")) status.beginning.journal = fields.text("journal");  // earlier releases do not name it
   status.end = end_from(fields.any("end"));
   if (!fields.any("before").is_null()) status.beginning.before = predecessor_from(fields.any("before"));
   return status;

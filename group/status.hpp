@@ -63,6 +63,7 @@ struct MemberStatus {
     std::uint64_t at_ms = 0;                    ///< wall clock: when the process began to look for its group
     std::uint64_t ticks = 0;                    ///< the kernel's count at its start, for ids are used again; 0: unknown
     std::map<std::string, std::string> agreed;  ///< as agreed_values has it
+    std::string journal;                        ///< the directory of its journal; empty: it keeps none
     std::optional<Predecessor> before;          ///< the last one that was in a view; else the last one, if there was any
   };
 

@@ -139,11 +139,16 @@ Explanation explain_unwritten(const NodeReport& node, std::uint64_t since_ms) {
 
 Explanation explain_full_disk(const NodeReport& node, std::uint64_t since_ms) {
   const NodeId id = node.status.node;
-  const std::string reason = "the disk of its journal is full, and deliveries of logged subgroups wait for space";
+  const std::string& directory = node.status.beginning.journal;
+  const std::string where = directory.empty() ? "below [PERS] file_path" : directory;
+  const std::string reason =
+      "the disk of its journal, " + where + ", is full, and deliveries of logged subgroups wait for space";
   return {{{"kind", "disk_full"}, {"node", id}, {"process", node.status.process}, {"reason", reason}, {"at_ms", since_ms}},
-          fmt::format("{} the disk of node {}'s journal is full since then: deliveries of logged subgroups wait, and with "
-                      "them all who send there; fix: make space where [PERS] file_path lies: it goes on by itself",
-                      time_text(since_ms), id)};
+          fmt::format("{} the disk of node {}'s journal, {}, is full since then: deliveries of logged subgroups wait, and "
+                      "with them all who send there; fix: make space on that disk, and it goes on by itself; what lies "
+                      "before the last change of the view also goes by spindrift log trim SUBGROUP --before TIME --config "
+                      "FILE --id {}",
+                      time_text(since_ms), id, where, id)};
 }
 
 Explanation explain_absence(const NodeReport& node) {
