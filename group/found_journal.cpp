@@ -158,8 +158,17 @@ Result<void> forget_journal(const JournalPlace& place, NodeId node) {
   if (!is_there) return {};
   SPINDRIFT_TRY_ASSIGN(auto storage, store::FileStorage::open_at(place.of(node)));
   SPINDRIFT_TRY_ASSIGN(const auto names, storage.names());
+  for (const std::string& name : names) {
+    std::error_code unknown;
+    if (!store::is_journal_file(name) || !std::filesystem::is_directory(storage.place(name), unknown)) continue;
+    return Error(ErrorKind::refused, "it is a directory, with the name of a file of the journal; nothing was deleted")
+        .at(storage.place(name))
+        .fix("move it out of the journal, and have the node forget again");
+  }
   // Segments go first, the newest last, and then what says that there were any: a part of them is damage.
-  for (const std::string& name : names) SPINDRIFT_TRY(storage.remove(name));
+  for (const std::string& name : names) {
+    if (store::is_journal_file(name)) SPINDRIFT_TRY(storage.remove(name));
+  }
   return storage.sync_names();
 }
 

@@ -59,7 +59,8 @@ struct JournalContent {
 };
 /// Reads the journal of a node, whatever runs. Nothing: it has none. Errors: as of `FoundJournal::take`.
 [[nodiscard]] Result<std::optional<JournalContent>> read_journal(const JournalPlace& place, NodeId node);
-/// Deletes the journal of that node, if there is one. Errors: refused (a process of the node runs), resource.
+/// Deletes the journal of that node, if there is one, and nothing else that lies in its directory. Errors: refused (a
+/// process of the node runs, or a directory has the name of a file; nothing is deleted), resource.
 [[nodiscard]] Result<void> forget_journal(const JournalPlace& place, NodeId node);
 
 /// A journal that a process goes on with.

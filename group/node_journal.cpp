@@ -148,7 +148,7 @@ void NodeJournal::tell_of_space() {
   const std::string& directory = found_.place.of(found_.node);
   if (full_since_ms() != 0) {
     full_since_ms_.store(0, std::memory_order_relaxed);
-    return log::info(log::Room::group, "the disk of the journal has space again",
+    return log::warn(log::Room::group, "the disk of the journal has space again",
                      {{"node", node()}, {"directory", directory}});
   }
   const auto why = thread_->error();

@@ -39,6 +39,7 @@ class Examination {
     if (survey_.begun && survey_.segments.empty()) miss(0, nullptr);
     findings_.begun = survey_.begun;
     findings_.leftovers = std::move(survey_.leftovers);
+    findings_.foreign = std::move(survey_.foreign);
     return std::move(findings_);
   }
 

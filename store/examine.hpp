@@ -53,6 +53,7 @@ struct JournalFindings {
   std::uint64_t time = 0;              ///< of the last entry; 0: there is none
   bool begun = false;                  ///< there was a segment once, be it there or not
   std::vector<std::string> leftovers;  ///< files that count for nothing: unfinished ones, and those that were trimmed away
+  std::vector<std::string> foreign;    ///< what no journal makes, as far as it could be the name of a file of one
 
   /// The first damage that loses entries; null: there is none.
   [[nodiscard]] const Damage* loss() const noexcept;

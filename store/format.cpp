@@ -257,6 +257,11 @@ std::string segment_name(std::uint64_t number) {
   return std::string(number_digits - count, '0').append(digits.data(), count).append(segment_suffix);
 }
 
+bool is_journal_file(std::string_view name) noexcept {
+  return name == begun_name || name == reserve_name || name == unfinished_segment_name ||
+         name == unfinished_reserve_name || segment_number(name);
+}
+
 std::optional<std::uint64_t> segment_number(std::string_view name) noexcept {
   if (name.size() != number_digits + segment_suffix.size() || !name.ends_with(segment_suffix)) return std::nullopt;
   std::uint64_t number = 0;

@@ -172,6 +172,11 @@ struct FoundEntry {
 inline constexpr std::string_view begun_name = "begun";
 /// The name of the reserve: see reserve.hpp.
 inline constexpr std::string_view reserve_name = "reserve";
+/// The names of a segment and of a reserve as long as they are not whole.
+inline constexpr std::string_view unfinished_segment_name = "next.segment";
+inline constexpr std::string_view unfinished_reserve_name = "next.reserve";
+/// Whether a journal makes files of that name; all others in its directory are somebody else's, and are left alone.
+[[nodiscard]] bool is_journal_file(std::string_view name) noexcept;
 /// The name of a segment's file: 16 hexadecimal digits and ".segment".
 [[nodiscard]] std::string segment_name(std::uint64_t number);
 /// The number of the segment that has this name; nothing: it is the name of none.

@@ -12,7 +12,6 @@
 namespace spindrift::store {
 namespace {
 
-constexpr std::string_view unnamed_segment = "next.segment";
 /// So much is prepared at once: what a commit may have to wait for.
 constexpr std::uint64_t prepared_at_once = std::uint64_t{256} << 10U;
 
@@ -101,10 +100,10 @@ Result<void> Journal::begin_segment(std::uint64_t entry_bytes) {
 Result<std::unique_ptr<StoredFile>> Journal::make_segment(std::uint64_t bytes) {
   const std::uint64_t least = std::max(std::min(options_.first_segment_bytes, options_.segment_bytes), bytes);
   std::uint64_t size = std::max(next_bytes_, bytes);
-  auto file = storage_.create(unnamed_segment, size);
+  auto file = storage_.create(unfinished_segment_name, size);
   while (!file && file.error().kind() == ErrorKind::disk_full && size > least) {
     size = std::max(least, whole_blocks(size / 2));
-    file = storage_.create(unnamed_segment, size);
+    file = storage_.create(unfinished_segment_name, size);
   }
   return file;
 }
@@ -115,7 +114,7 @@ Result<void> Journal::name_segment(StoredFile& file, const SegmentHead& head) {
   for (const std::uint64_t at : head_at) SPINDRIFT_TRY(file.write(at, block));
   for (std::uint64_t at = log_ends_at; at < entries_at(head.logs); at += ends.size()) SPINDRIFT_TRY(file.write(at, ends));
   SPINDRIFT_TRY(file.sync());
-  SPINDRIFT_TRY(storage_.rename(unnamed_segment, segment_name(head.seal.number)));
+  SPINDRIFT_TRY(storage_.rename(unfinished_segment_name, segment_name(head.seal.number)));
   return storage_.sync_names();
 }
 

@@ -10,7 +10,6 @@
 namespace spindrift::store {
 namespace {
 
-constexpr std::string_view unnamed_reserve = "next.reserve";
 /// A reader beside the writer may meet one copy after the other in the middle of a put.
 constexpr int readings_max = 3;
 
@@ -63,9 +62,9 @@ Result<bool> is_there(Storage& storage) {
 
 // It has its name when it is whole, so one of another size is damaged.
 Result<std::unique_ptr<StoredFile>> Reserve::make(Storage& storage) {
-  SPINDRIFT_TRY_ASSIGN(auto file, storage.create(unnamed_reserve, file_bytes));
+  SPINDRIFT_TRY_ASSIGN(auto file, storage.create(unfinished_reserve_name, file_bytes));
   SPINDRIFT_TRY(file->sync());
-  SPINDRIFT_TRY(storage.rename(unnamed_reserve, reserve_name));
+  SPINDRIFT_TRY(storage.rename(unfinished_reserve_name, reserve_name));
   SPINDRIFT_TRY(storage.sync_names());
   return file;
 }

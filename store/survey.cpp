@@ -64,12 +64,11 @@ Result<Survey> survey(Storage& storage, const std::optional<JournalOwner>& owner
   std::optional<Digest> journal;
   for (const std::string& name : names) {
     if (name == begun_name) survey.begun = true;
-    if (name == begun_name || name == reserve_name) continue;
     const auto number = segment_number(name);
-    if (!number) {
-      survey.leftovers.push_back(name);
-      continue;
-    }
+    const bool unfinished = name == unfinished_segment_name || name == unfinished_reserve_name;
+    if (unfinished) survey.leftovers.push_back(name);
+    if (!is_journal_file(name)) survey.foreign.push_back(name);
+    if (!number) continue;
     SPINDRIFT_TRY_ASSIGN(auto reading, read_named(storage, name));
     if (!reading.head && reading.version != latest_format) return unknown_version(storage.place(name), reading.version);
     if (reading.head) {

@@ -23,6 +23,7 @@ struct Survey {
   std::uint64_t oldest = 0;               ///< number of the first segment that should be there
   bool begun = false;                     ///< there was a segment once
   std::vector<std::string> leftovers;     ///< files that count for nothing: unfinished, or trimmed away
+  std::vector<std::string> foreign;       ///< what no journal makes
 };
 
 /// Reads heads and marks. Errors: as `examine`.

@@ -195,6 +195,7 @@ void print_findings_json(const LogTarget& target, const Examined& examined) {
                                       {"damages", std::move(damages)},
                                       {"torn", std::move(torn)},
                                       {"leftovers", findings.leftovers},
+                                      {"foreign", findings.foreign},
                                       {"proof", examined.proof ? proof_json(*examined.proof) : Json()},
                                       {"logs", std::move(ends)}}));
 }
@@ -281,6 +282,7 @@ void print_findings(const LogTarget& target, const Examined& examined, bool json
                  harmless(torn_place(target, segment)));
   }
   for (const std::string& name : findings.leftovers) fmt::print("counts for nothing: {}\n", harmless(name));
+  for (const std::string& name : findings.foreign) fmt::print("is not of the journal: {}\n", harmless(name));
   for (const store::Damage& damage : findings.damages) fmt::print("{}\n", harmless(damage_text(damage)));
   for (const JournalRefusal& refusal : examined.refusals)
     fmt::print("damaged: {}\n", harmless(refusal.why.to_string()));

@@ -175,6 +175,25 @@ TEST_CASE("a journal that is damaged, or another node's, keeps its node from sta
   value_or_throw(ViewJournal::forget(host.place, NodeId(9)));  // there is none
 }
 
+TEST_CASE("a node forgets its journal alone, and nothing of it where something of that cannot be deleted") {
+  Host host;
+  value_or_throw(host.open(1)->store(record_of_view(4)));
+  const std::string directory = host.place.of(NodeId(1));
+  std::ofstream(directory + "/orders.dump") << "messages";
+  std::filesystem::create_directory(directory + "/backup");
+  std::filesystem::create_directory(directory + "/0000000000000099.segment");
+  using Catch::Matchers::Contains;
+  const auto refused = ViewJournal::forget(host.place, NodeId(1));
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().to_string(), Contains("nothing was deleted") && Contains("0000000000000099.segment"));
+  std::filesystem::remove(directory + "/0000000000000099.segment");
+  CHECK(value_or_throw(ViewJournal::read(host.place, NodeId(1))) == record_of_view(4));
+  value_or_throw(ViewJournal::forget(host.place, NodeId(1)));
+  CHECK(host.segments(1).empty());
+  CHECK(std::filesystem::exists(directory + "/orders.dump"));
+  CHECK(std::filesystem::exists(directory + "/backup"));
+}
+
 TEST_CASE("a journal that is lost or was made shorter is not taken for none") {
   const auto lost = [](auto harm) {
     Host host;

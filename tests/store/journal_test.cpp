@@ -174,6 +174,20 @@ TEST_CASE("segments that were trimmed away and are there again count for nothing
   CHECK(value_or_throw(later->names()).size() == before - findings.leftovers.size() + 1);
 }
 
+TEST_CASE("files beside a journal that it does not make are left alone") {
+  SimulatedDisk disk(1);
+  const auto storage = disk.storage();
+  value_or_throw(storage->create("orders.dump", block_bytes));
+  value_or_throw(storage->create("next.segment", block_bytes));
+  const JournalFindings findings = value_or_throw(examine(*storage, test_owner));
+  CHECK(findings.foreign == std::vector<std::string>{"orders.dump"});
+  CHECK(findings.leftovers == std::vector<std::string>{"next.segment"});
+  Journal journal = value_or_throw(open_journal(*storage, 1));
+  const auto names = value_or_throw(storage->names());
+  CHECK(std::ranges::find(names, "orders.dump") != names.end());
+  CHECK(std::ranges::find(names, "next.segment") == names.end());
+}
+
 TEST_CASE("a crash that tears both marks does not call back segments that were trimmed away") {
   SimulatedDisk disk(1);
   const auto storage = disk.storage();
