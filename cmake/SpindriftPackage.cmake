@@ -55,7 +55,9 @@ math(EXPR spdlog_next "${spdlog_minor} + 1")
 string(JOIN ", " CPACK_DEBIAN_SPINDRIFT_DEV_PACKAGE_DEPENDS
   "libfmt-dev (>= ${fmt_VERSION})" "libfmt-dev (<< ${fmt_next}~)"
   "libspdlog-dev (>= 1:${spdlog_VERSION})" "libspdlog-dev (<< 1:${spdlog_major}.${spdlog_next}~)"
-  "libxxhash-dev (>= ${xxhash_VERSION})" "liburing-dev (>= ${uring_VERSION})" "libssl-dev (>= 3.0)" "libcereal-dev" "nlohmann-json3-dev" "pkgconf")
+  "libxxhash-dev (>= ${xxhash_VERSION})" "liburing-dev (>= ${uring_VERSION})" "libssl-dev (>= 3.0)" "libcereal-dev" "nlohmann-json3-dev" "pkgconf"
+  # PFR came with Boost 1.75; what Debian 12 calls Boost is 1.74.
+  "libboost1.81-dev | libboost-dev (>= 1.75)" "libfastcdr-dev (>= ${fastcdr_VERSION})")
 set(CPACK_DEBIAN_SPINDRIFT_DEV_PACKAGE_RECOMMENDS "g++ (>= 4:12) | clang (>= 1:14)")
 set(CPACK_DEBIAN_SPINDRIFT_DEV_PACKAGE_SUGGESTS "cmake, spindrift, spindrift-doc")
 

@@ -56,6 +56,9 @@ expect 'tools include bench' 'nothing includes tests or benches' "$here/rooms.sh
 plant smc/a.hpp '#include <spdlog/spdlog.h>\n'
 expect 'a heavy public header' 'include nothing but' "$here/public_headers.sh" "$tree"
 
+plant dds/a.hpp '#include <fastcdr/Cdr.h>\n'
+expect 'a public header that includes Fast-CDR' 'nothing of Fast-CDR' "$here/public_headers.sh" "$tree"
+
 plant core/ids.hpp '\tint x;\n'
 expect 'a tab' 'a tab' "$here/tidy.sh" "$tree"
 plant core/ids.hpp 'int x; \n'

@@ -1,0 +1,211 @@
+// The fields of an aggregate: what they may be, and how they are described, written and read, one rule per kind. They are
+// found by Boost.PFR, without a macro and without names, which it does not know in C++20.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/pfr/core.hpp>
+
+#include <spindrift/dds/cdr.hpp>
+#include <spindrift/dds/type_text.hpp>
+
+namespace spindrift::topics {
+
+template <class T>
+inline constexpr bool is_sequence = false;
+template <class T>
+inline constexpr bool is_sequence<std::vector<T>> = true;
+template <class T>
+inline constexpr bool is_fixed_array = false;
+template <class T, std::size_t count>
+inline constexpr bool is_fixed_array<std::array<T, count>> = true;
+template <class T>
+inline constexpr bool is_maybe = false;
+template <class T>
+inline constexpr bool is_maybe<std::optional<T>> = true;
+
+template <class T>
+concept PlainField = std::same_as<T, bool> || std::same_as<T, char> || std::same_as<T, float> || std::same_as<T, double> ||
+                     (std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
+                      !std::same_as<T, char16_t> && !std::same_as<T, char32_t>);
+template <class T>
+concept AggregateField = std::is_aggregate_v<T> && std::is_class_v<T> && !is_fixed_array<T>;
+
+/// How a plain field is called in descriptions: its kind and its bits.
+template <PlainField T>
+[[nodiscard]] std::string plain_text() {
+  if constexpr (std::same_as<T, bool>) return "bool";
+  else if constexpr (std::same_as<T, char>) return "char";
+  else if constexpr (std::floating_point<T>) return sizeof(T) == 4 ? "f32" : "f64";
+  else return (std::is_signed_v<T> ? "i" : "u") + std::to_string(8 * sizeof(T));
+}
+
+/// The integer of that size and sign: `long` and `long long` are one.
+template <class T>
+using SizedUnsigned = std::tuple_element_t<std::bit_width(sizeof(T)) - 1,
+                                           std::tuple<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>>;
+template <class T>
+using SizedInteger = std::conditional_t<std::is_signed_v<T>, std::make_signed_t<SizedUnsigned<T>>, SizedUnsigned<T>>;
+template <class T>
+constexpr auto wire_form() {
+  if constexpr (std::is_enum_v<T>) return wire_form<std::underlying_type_t<T>>();
+  else if constexpr (std::same_as<T, bool> || std::same_as<T, char>) return std::type_identity<T>();
+  else if constexpr (std::floating_point<T>) return std::type_identity<T>();
+  else return std::type_identity<SizedInteger<T>>();
+}
+template <class T>
+using WireForm = typename decltype(wire_form<T>())::type;
+
+/// Calls `use` with each field of the aggregate.
+template <AggregateField T, class Use>
+void for_each_field(T& value, const Use& use) {
+  boost::pfr::for_each_field(value, use);
+}
+/// Calls `use.template operator()<Field>()` with the type of each field.
+template <AggregateField T, class Use>
+constexpr void for_each_field_type(const Use& use) {
+  [&]<std::size_t... index>(std::index_sequence<index...>) {
+    (use.template operator()<boost::pfr::tuple_element_t<index, T>>(), ...);
+  }(std::make_index_sequence<boost::pfr::tuple_size_v<T>>());
+}
+
+/// Whether its bytes mean the same in every process, but for bools, which are looked at: no pointer, no length, no flag.
+template <class T>
+[[nodiscard]] constexpr bool lies_in_place() {
+  if constexpr (PlainField<T> || std::is_enum_v<T>) return true;
+  else if constexpr (is_fixed_array<T>) return lies_in_place<typename T::value_type>();
+  else if constexpr (AggregateField<T>) {
+    bool all = std::is_trivially_copyable_v<T>;
+    for_each_field_type<T>([&]<class Field>() { all = all && lies_in_place<Field>(); });
+    return all;
+  } else return false;
+}
+
+/// Fewest bytes that CDR takes for one, without what aligns it; at least 1.
+template <class T>
+[[nodiscard]] constexpr std::size_t wire_bytes_min() {
+  if constexpr (PlainField<T> || std::is_enum_v<T>) return sizeof(T);
+  else if constexpr (std::same_as<T, std::string>) return 5;
+  else if constexpr (is_sequence<T>) return 4;
+  else if constexpr (is_fixed_array<T>) return std::tuple_size_v<T> * wire_bytes_min<typename T::value_type>();
+  else if constexpr (AggregateField<T>) {
+    std::size_t sum = 0;
+    for_each_field_type<T>([&]<class Field>() { sum += wire_bytes_min<Field>(); });
+    return sum;
+  } else return 1;
+}
+
+template <class T>
+inline constexpr bool no_such_field = false;
+
+/// A field's kind in words: "f32[3]", "sequence<string>", "sensors::Mode:u8", "Inner{i32,bool}".
+template <class T>
+[[nodiscard]] std::string field_text() {
+  if constexpr (PlainField<T>) return plain_text<T>();
+  else if constexpr (std::is_enum_v<T>) return std::string(type_text<T>()) + ":" + plain_text<std::underlying_type_t<T>>();
+  else if constexpr (std::same_as<T, std::string>) return "string";
+  else if constexpr (is_sequence<T>) return "sequence<" + field_text<typename T::value_type>() + ">";
+  else if constexpr (is_maybe<T>) return "optional<" + field_text<typename T::value_type>() + ">";
+  else if constexpr (is_fixed_array<T>)
+    return field_text<typename T::value_type>() + "[" + std::to_string(std::tuple_size_v<T>) + "]";
+  else if constexpr (AggregateField<T>) {
+    std::string text;
+    for_each_field_type<T>([&]<class Field>() { text += (text.empty() ? "" : ",") + field_text<Field>(); });
+    return std::string(type_text<T>()) + "{" + text + "}";
+  } else {
+    static_assert(no_such_field<T>, "a sample's field is a number, bool, char, enum, std::string, std::vector, std::array, "
+                                    "std::optional, or an aggregate of these");
+  }
+}
+
+template <class T>
+void write_field(CdrWriter& to, const T& value) {
+  if constexpr (PlainField<T> || std::is_enum_v<T>) to.put(static_cast<WireForm<T>>(value));
+  else if constexpr (std::same_as<T, std::string>) to.put(value);
+  else if constexpr (is_sequence<T>) {
+    to.put_count(value.size());
+    for (const auto& each : value) write_field<typename T::value_type>(to, each);
+  } else if constexpr (is_fixed_array<T>) {
+    for (const auto& each : value) write_field(to, each);
+  } else if constexpr (is_maybe<T>) {
+    to.put(value.has_value());
+    if (value) write_field(to, *value);
+  } else {
+    for_each_field(value, [&](const auto& field) { write_field(to, field); });
+  }
+}
+
+template <class T>
+[[nodiscard]] bool read_field(CdrReader& from, T& value);
+
+template <class T>
+[[nodiscard]] bool read_sequence(CdrReader& from, std::vector<T>& value) {
+  std::uint32_t count = 0;
+  if (!from.get_count(wire_bytes_min<T>(), count)) return false;
+  value.reserve(count);
+  for (std::uint32_t at = 0; at < count; ++at) {
+    T each{};
+    if (!read_field(from, each)) return false;
+    value.push_back(std::move(each));
+  }
+  return true;
+}
+
+/// False: it is not there; `from` knows why.
+template <class T>
+bool read_field(CdrReader& from, T& value) {
+  if constexpr (PlainField<T> || std::is_enum_v<T>) {
+    WireForm<T> wire{};
+    if (!from.get(wire)) return false;
+    value = static_cast<T>(wire);
+    return true;
+  } else if constexpr (std::same_as<T, std::string>) {
+    return from.get(value);
+  } else if constexpr (is_sequence<T>) {
+    return read_sequence(from, value);
+  } else if constexpr (is_maybe<T>) {
+    bool there = false;
+    if (!from.get(there)) return false;
+    return !there || read_field(from, value.emplace());
+  } else if constexpr (is_fixed_array<T>) {
+    for (auto& each : value) {
+      if (!read_field(from, each)) return false;
+    }
+    return true;
+  } else {
+    bool all = true;
+    for_each_field(value, [&](auto& field) { all = all && read_field(from, field); });
+    return all;
+  }
+}
+
+/// Whether every bool of a value that was copied bytewise is one. Such a bool is looked at as the byte that it is.
+template <class T>
+[[nodiscard]] bool bools_hold(const T& value) {
+  if constexpr (std::same_as<T, bool>) {
+    return *reinterpret_cast<const unsigned char*>(&value) <= 1;
+  } else if constexpr (is_fixed_array<T>) {
+    for (const auto& each : value) {
+      if (!bools_hold(each)) return false;
+    }
+    return true;
+  } else if constexpr (AggregateField<T>) {
+    bool all = true;
+    for_each_field(value, [&](const auto& field) { all = all && bools_hold(field); });
+    return all;
+  } else {
+    return true;
+  }
+}
+
+}  // namespace spindrift::topics
