@@ -28,13 +28,13 @@ CdrWriter::CdrWriter() : state_(std::make_unique<State>()) { state_->cdr.seriali
 CdrWriter::~CdrWriter() = default;
 
 // The buffer that grows has one reason to throw: there is no memory.
-#define SPINDRIFT_PUT(type)                                \
-  void CdrWriter::put(type value) {                        \
-    try {                                                  \
-      state_->cdr.serialize(value);                        \
+#define SPINDRIFT_PUT(type)                                    \
+  void CdrWriter::put(type value) {                            \
+    try {                                                      \
+      state_->cdr.serialize(value);                            \
     } catch (const eprosima::fastcdr::exception::Exception&) { \
-      throw std::bad_alloc();                              \
-    }                                                      \
+      throw std::bad_alloc();                                  \
+    }                                                          \
   }
 SPINDRIFT_PUT(bool)
 SPINDRIFT_PUT(char)

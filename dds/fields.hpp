@@ -36,18 +36,22 @@ inline constexpr bool is_maybe<std::optional<T>> = true;
 
 template <class T>
 concept PlainField = std::same_as<T, bool> || std::same_as<T, char> || std::same_as<T, float> || std::same_as<T, double> ||
-                     (std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
-                      !std::same_as<T, char16_t> && !std::same_as<T, char32_t>);
+    (std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
+     !std::same_as<T, char16_t> && !std::same_as<T, char32_t>);
 template <class T>
 concept AggregateField = std::is_aggregate_v<T> && std::is_class_v<T> && !is_fixed_array<T>;
 
 /// How a plain field is called in descriptions: its kind and its bits.
 template <PlainField T>
 [[nodiscard]] std::string plain_text() {
-  if constexpr (std::same_as<T, bool>) return "bool";
-  else if constexpr (std::same_as<T, char>) return "char";
-  else if constexpr (std::floating_point<T>) return sizeof(T) == 4 ? "f32" : "f64";
-  else return (std::is_signed_v<T> ? "i" : "u") + std::to_string(8 * sizeof(T));
+  if constexpr (std::same_as<T, bool>)
+    return "bool";
+  else if constexpr (std::same_as<T, char>)
+    return "char";
+  else if constexpr (std::floating_point<T>)
+    return sizeof(T) == 4 ? "f32" : "f64";
+  else
+    return (std::is_signed_v<T> ? "i" : "u") + std::to_string(8 * sizeof(T));
 }
 
 /// The integer of that size and sign: `long` and `long long` are one.
@@ -58,10 +62,14 @@ template <class T>
 using SizedInteger = std::conditional_t<std::is_signed_v<T>, std::make_signed_t<SizedUnsigned<T>>, SizedUnsigned<T>>;
 template <class T>
 constexpr auto wire_form() {
-  if constexpr (std::is_enum_v<T>) return wire_form<std::underlying_type_t<T>>();
-  else if constexpr (std::same_as<T, bool> || std::same_as<T, char>) return std::type_identity<T>();
-  else if constexpr (std::floating_point<T>) return std::type_identity<T>();
-  else return std::type_identity<SizedInteger<T>>();
+  if constexpr (std::is_enum_v<T>)
+    return wire_form<std::underlying_type_t<T>>();
+  else if constexpr (std::same_as<T, bool> || std::same_as<T, char>)
+    return std::type_identity<T>();
+  else if constexpr (std::floating_point<T>)
+    return std::type_identity<T>();
+  else
+    return std::type_identity<SizedInteger<T>>();
 }
 template <class T>
 using WireForm = typename decltype(wire_form<T>())::type;
@@ -76,33 +84,42 @@ template <AggregateField T, class Use>
 constexpr void for_each_field_type(const Use& use) {
   [&]<std::size_t... index>(std::index_sequence<index...>) {
     (use.template operator()<boost::pfr::tuple_element_t<index, T>>(), ...);
-  }(std::make_index_sequence<boost::pfr::tuple_size_v<T>>());
+  }
+  (std::make_index_sequence<boost::pfr::tuple_size_v<T>>());
 }
 
 /// Whether its bytes mean the same in every process, but for bools, which are looked at: no pointer, no length, no flag.
 template <class T>
 [[nodiscard]] constexpr bool lies_in_place() {
-  if constexpr (PlainField<T> || std::is_enum_v<T>) return true;
-  else if constexpr (is_fixed_array<T>) return lies_in_place<typename T::value_type>();
+  if constexpr (PlainField<T> || std::is_enum_v<T>)
+    return true;
+  else if constexpr (is_fixed_array<T>)
+    return lies_in_place<typename T::value_type>();
   else if constexpr (AggregateField<T>) {
     bool all = std::is_trivially_copyable_v<T>;
     for_each_field_type<T>([&]<class Field>() { all = all && lies_in_place<Field>(); });
     return all;
-  } else return false;
+  } else
+    return false;
 }
 
 /// Fewest bytes that CDR takes for one, without what aligns it; at least 1.
 template <class T>
 [[nodiscard]] constexpr std::size_t wire_bytes_min() {
-  if constexpr (PlainField<T> || std::is_enum_v<T>) return sizeof(T);
-  else if constexpr (std::same_as<T, std::string>) return 5;
-  else if constexpr (is_sequence<T>) return 4;
-  else if constexpr (is_fixed_array<T>) return std::tuple_size_v<T> * wire_bytes_min<typename T::value_type>();
+  if constexpr (PlainField<T> || std::is_enum_v<T>)
+    return sizeof(T);
+  else if constexpr (std::same_as<T, std::string>)
+    return 5;
+  else if constexpr (is_sequence<T>)
+    return 4;
+  else if constexpr (is_fixed_array<T>)
+    return std::tuple_size_v<T> * wire_bytes_min<typename T::value_type>();
   else if constexpr (AggregateField<T>) {
     std::size_t sum = 0;
     for_each_field_type<T>([&]<class Field>() { sum += wire_bytes_min<Field>(); });
     return sum;
-  } else return 1;
+  } else
+    return 1;
 }
 
 template <class T>
@@ -111,11 +128,16 @@ inline constexpr bool no_such_field = false;
 /// A field's kind in words: "f32[3]", "sequence<string>", "sensors::Mode:u8", "Inner{i32,bool}".
 template <class T>
 [[nodiscard]] std::string field_text() {
-  if constexpr (PlainField<T>) return plain_text<T>();
-  else if constexpr (std::is_enum_v<T>) return std::string(type_text<T>()) + ":" + plain_text<std::underlying_type_t<T>>();
-  else if constexpr (std::same_as<T, std::string>) return "string";
-  else if constexpr (is_sequence<T>) return "sequence<" + field_text<typename T::value_type>() + ">";
-  else if constexpr (is_maybe<T>) return "optional<" + field_text<typename T::value_type>() + ">";
+  if constexpr (PlainField<T>)
+    return plain_text<T>();
+  else if constexpr (std::is_enum_v<T>)
+    return std::string(type_text<T>()) + ":" + plain_text<std::underlying_type_t<T>>();
+  else if constexpr (std::same_as<T, std::string>)
+    return "string";
+  else if constexpr (is_sequence<T>)
+    return "sequence<" + field_text<typename T::value_type>() + ">";
+  else if constexpr (is_maybe<T>)
+    return "optional<" + field_text<typename T::value_type>() + ">";
   else if constexpr (is_fixed_array<T>)
     return field_text<typename T::value_type>() + "[" + std::to_string(std::tuple_size_v<T>) + "]";
   else if constexpr (AggregateField<T>) {
@@ -123,15 +145,18 @@ template <class T>
     for_each_field_type<T>([&]<class Field>() { text += (text.empty() ? "" : ",") + field_text<Field>(); });
     return std::string(type_text<T>()) + "{" + text + "}";
   } else {
-    static_assert(no_such_field<T>, "a sample's field is a number, bool, char, enum, std::string, std::vector, std::array, "
-                                    "std::optional, or an aggregate of these");
+    static_assert(no_such_field<T>,
+                  "a sample's field is a number, bool, char, enum, std::string, std::vector, std::array, "
+                  "std::optional, or an aggregate of these");
   }
 }
 
 template <class T>
 void write_field(CdrWriter& to, const T& value) {
-  if constexpr (PlainField<T> || std::is_enum_v<T>) to.put(static_cast<WireForm<T>>(value));
-  else if constexpr (std::same_as<T, std::string>) to.put(value);
+  if constexpr (PlainField<T> || std::is_enum_v<T>)
+    to.put(static_cast<WireForm<T>>(value));
+  else if constexpr (std::same_as<T, std::string>)
+    to.put(value);
   else if constexpr (is_sequence<T>) {
     to.put_count(value.size());
     for (const auto& each : value) write_field<typename T::value_type>(to, each);

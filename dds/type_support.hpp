@@ -49,6 +49,7 @@ struct TypeSupport {
   std::uint64_t identity{};  ///< the same in few bytes
   bool keyed = false;
   bool in_place = false;
+  std::uint64_t in_place_bytes = 0;  ///< the size of each sample, if they lie in place
   /// A new value, from bytes that a peer wrote. Errors: bad_input.
   Result<std::shared_ptr<const void>> (*decode)(std::span<const std::byte> bytes) = nullptr;
   /// The digest of its keys; of a type without any, nothing's.
@@ -67,7 +68,8 @@ inline constexpr std::size_t description_bytes_max = 16384;
 /// Collects the bytes of keys.
 template <class T>
 void add_key(std::string& to, const T& value) {
-  if constexpr (PlainField<T> || std::is_enum_v<T>) to.append(reinterpret_cast<const char*>(&value), sizeof value);
+  if constexpr (PlainField<T> || std::is_enum_v<T>)
+    to.append(reinterpret_cast<const char*>(&value), sizeof value);
   else if constexpr (is_fixed_array<T>) {
     for (const auto& each : value) add_key(to, each);
   } else if constexpr (std::same_as<T, std::string>) {
@@ -76,8 +78,7 @@ void add_key(std::string& to, const T& value) {
   } else if constexpr (AggregateField<T>) {
     for_each_field(value, [&](const auto& field) { add_key(to, field); });
   } else {
-    static_assert(no_such_field<T>,
-                  "a key is a number, bool, char, enum, std::string, std::array, or an aggregate of them");
+    static_assert(no_such_field<T>, "a key is a number, bool, char, enum, std::string, std::array, or an aggregate of them");
   }
 }
 
@@ -113,7 +114,8 @@ template <class T>
     if (!bools_hold(*value)) return wrong_bool();
   } else {
     CdrReader reader(bytes);
-    if (read_field(reader, *value)) {}  // `finish` knows
+    if (read_field(reader, *value)) {
+    }  // `finish` knows
     SPINDRIFT_TRY(reader.finish());
   }
   return std::shared_ptr<const void>(std::move(value));
@@ -132,6 +134,7 @@ template <class T>
     made.identity = digest_of(made.description).words[0];
     made.keyed = !std::is_same_v<Keys, dds::topic::key_fields<>>;
     made.in_place = lies_in_place<T>();
+    if (made.in_place) made.in_place_bytes = sizeof(T);
     made.decode = &decode_sample<T>;
     made.key = [](const void* value) { return key_digest(*static_cast<const T*>(value), Keys{}); };
     return made;

@@ -63,9 +63,7 @@ std::vector<std::byte> encoded(const T& value) {
   return with_encoded(value, [](std::span<const std::byte> bytes) { return std::vector(bytes.begin(), bytes.end()); });
 }
 
-sensors::Note a_note() {
-  return {7, "seven", {"a", "", "bc"}, sensors::Position{1.5, -2}, {{3, 4}, {5, 6}, {7, 8}}};
-}
+sensors::Note a_note() { return {7, "seven", {"a", "", "bc"}, sensors::Position{1.5, -2}, {{3, 4}, {5, 6}, {7, 8}}}; }
 
 std::string fault_of(const std::vector<std::byte>& bytes) {
   const auto result = type_support<sensors::Note>().decode(bytes);
@@ -82,8 +80,9 @@ TEST_CASE("a type is described by its name, its fields in order, its keys, and h
   CHECK(reading.keyed);
   CHECK(reading.in_place);
   const TypeSupport& note = type_support<sensors::Note>();
-  CHECK(note.description == "sensors::Note{i64,string,sequence<string>,optional<sensors::Position{f64,f64}>,"
-                            "sequence<sensors::Position{f64,f64}>} key=1");
+  CHECK(note.description ==
+        "sensors::Note{i64,string,sequence<string>,optional<sensors::Position{f64,f64}>,"
+        "sequence<sensors::Position{f64,f64}>} key=1");
   CHECK_FALSE(note.in_place);
   CHECK_FALSE(type_support<sensors::Flat>().keyed);
 }

@@ -1,0 +1,168 @@
+// The part that all of dds:: has in common, in the shape of OMG's ISO C++ API (formal/2013-09-01): errors, times, handles,
+// and entities that are references.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/digest.hpp>
+
+namespace dds::core {
+
+/// All that these calls throw is one of these, and a std::exception as well. `what()` has the place, the cause and the fix.
+class Exception {
+ public:
+  virtual ~Exception() = default;
+  [[nodiscard]] virtual const char* what() const noexcept = 0;
+};
+
+/// One of them: a standard exception that is an Exception, too.
+template <class Standard>
+class StandardException : public Exception, public Standard {
+ public:
+  using Standard::Standard;
+  [[nodiscard]] const char* what() const noexcept override { return Standard::what(); }
+};
+
+/// An error that is none of those below.
+class Error : public StandardException<std::logic_error> {
+  using StandardException::StandardException;
+};
+/// An entity, its participant or its group is closed.
+class AlreadyClosedError : public StandardException<std::logic_error> {
+  using StandardException::StandardException;
+};
+class IllegalOperationError : public StandardException<std::logic_error> {
+  using StandardException::StandardException;
+};
+class InvalidArgumentError : public StandardException<std::invalid_argument> {
+  using StandardException::StandardException;
+};
+/// Policies that do not go with each other.
+class InconsistentPolicyError : public StandardException<std::logic_error> {
+  using StandardException::StandardException;
+};
+/// A reference is nil.
+class NullReferenceError : public StandardException<std::runtime_error> {
+  using StandardException::StandardException;
+};
+class OutOfResourcesError : public StandardException<std::runtime_error> {
+  using StandardException::StandardException;
+};
+/// Others have it otherwise, such as a topic's type.
+class PreconditionNotMetError : public StandardException<std::logic_error> {
+  using StandardException::StandardException;
+};
+class TimeoutError : public StandardException<std::runtime_error> {
+  using StandardException::StandardException;
+};
+/// A part of DDS that is not here; it says which, and why.
+class UnsupportedError : public StandardException<std::logic_error> {
+  using StandardException::StandardException;
+};
+
+/// A length of time, in nanoseconds, or without an end. Not negative.
+class Duration {
+ public:
+  constexpr Duration() noexcept = default;
+  constexpr Duration(std::int64_t sec, std::uint32_t nanosec) noexcept : nanoseconds_(sec * 1'000'000'000 + nanosec) {}
+  template <class Rep, class Period>
+  constexpr Duration(std::chrono::duration<Rep, Period> length) noexcept  // NOLINT: implicit by design
+      : nanoseconds_(std::chrono::duration_cast<std::chrono::nanoseconds>(length).count()) {}
+
+  [[nodiscard]] static constexpr Duration zero() noexcept { return {}; }
+  [[nodiscard]] static constexpr Duration infinite() noexcept { return std::chrono::nanoseconds::max(); }
+  [[nodiscard]] static constexpr Duration from_secs(std::int64_t count) noexcept { return std::chrono::seconds(count); }
+  [[nodiscard]] static constexpr Duration from_millisecs(std::int64_t count) noexcept {
+    return std::chrono::milliseconds(count);
+  }
+  [[nodiscard]] static constexpr Duration from_microsecs(std::int64_t count) noexcept {
+    return std::chrono::microseconds(count);
+  }
+
+  [[nodiscard]] constexpr std::int64_t sec() const noexcept { return nanoseconds_ / 1'000'000'000; }
+  [[nodiscard]] constexpr std::uint32_t nanosec() const noexcept {
+    return static_cast<std::uint32_t>(nanoseconds_ % 1'000'000'000);
+  }
+  [[nodiscard]] constexpr std::int64_t to_millisecs() const noexcept { return nanoseconds_ / 1'000'000; }
+  [[nodiscard]] constexpr std::int64_t to_nanosecs() const noexcept { return nanoseconds_; }
+  constexpr auto operator<=>(const Duration&) const noexcept = default;
+
+ private:
+  std::int64_t nanoseconds_ = 0;
+};
+
+/// A point in time, since 1970 in UTC.
+class Time {
+ public:
+  constexpr Time() noexcept = default;
+  constexpr Time(std::int64_t sec, std::uint32_t nanosec) noexcept : since_(sec, nanosec) {}
+  [[nodiscard]] static constexpr Time from_nanosecs(std::int64_t count) noexcept {
+    return Time(count / 1'000'000'000, static_cast<std::uint32_t>(count % 1'000'000'000));
+  }
+
+  [[nodiscard]] constexpr std::int64_t sec() const noexcept { return since_.sec(); }
+  [[nodiscard]] constexpr std::uint32_t nanosec() const noexcept { return since_.nanosec(); }
+  [[nodiscard]] constexpr std::int64_t to_nanosecs() const noexcept { return since_.to_nanosecs(); }
+  constexpr auto operator<=>(const Time&) const noexcept = default;
+
+ private:
+  Duration since_;
+};
+
+/// Names an instance of a topic, or a writer or reader of the domain; the same at all participants.
+class InstanceHandle {
+ public:
+  InstanceHandle() = default;
+  explicit InstanceHandle(const spindrift::Digest& name) noexcept : name_(name), nil_(false) {}
+  [[nodiscard]] static InstanceHandle nil() { return {}; }
+  [[nodiscard]] bool is_nil() const noexcept { return nil_; }
+  [[nodiscard]] const spindrift::Digest& name() const noexcept { return name_; }  ///< spindrift's own
+  bool operator==(const InstanceHandle&) const noexcept = default;
+  bool operator<(const InstanceHandle& other) const noexcept {
+    return std::pair(nil_, name_.words) < std::pair(other.nil_, other.name_.words);
+  }
+
+ private:
+  spindrift::Digest name_;
+  bool nil_ = true;
+};
+using InstanceHandleSeq = std::vector<InstanceHandle>;
+using StringSeq = std::vector<std::string>;
+
+/// No entity.
+struct null_type {};
+inline constexpr null_type null{};
+
+/// Throws NullReferenceError.
+[[noreturn]] void throw_nil();
+
+/// An entity: copies are the same one, which ends with the last of them. Any thread.
+template <class Delegate>
+class Reference {
+ public:
+  Reference() = default;
+  Reference(null_type) noexcept {}  // NOLINT: implicit by design
+  explicit Reference(std::shared_ptr<Delegate> delegate) noexcept : delegate_(std::move(delegate)) {}
+
+  [[nodiscard]] bool is_nil() const noexcept { return delegate_ == nullptr; }
+  bool operator==(const Reference& other) const noexcept { return delegate_ == other.delegate_; }
+  bool operator==(null_type) const noexcept { return is_nil(); }
+  /// spindrift's own part of it. Throws NullReferenceError.
+  [[nodiscard]] const std::shared_ptr<Delegate>& delegate() const {
+    if (is_nil()) throw_nil();
+    return delegate_;
+  }
+
+ protected:
+  std::shared_ptr<Delegate> delegate_;
+};
+
+}  // namespace dds::core

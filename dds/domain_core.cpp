@@ -1,0 +1,279 @@
+// A participant's membership, and what it tells and hears of endpoints.
+#include <spindrift/dds/domain_core.hpp>
+
+#include <algorithm>
+#include <istream>
+#include <iterator>
+#include <ostream>
+
+#include <spindrift/core/config/without_file.hpp>
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::topics {
+namespace {
+
+enum class Word : std::uint8_t { here = 1, gone = 2, gone_at_once = 3 };
+
+constexpr const char* topic_prefix = "dds.";
+
+std::uint64_t digest_of_topic(const std::string& topic) { return digest_of(topic).words[0]; }
+
+const char* reliability_of(const SubgroupView& subgroup) {
+  return subgroup.mode == DeliveryMode::ordered ? "RELIABLE" : "BEST_EFFORT";
+}
+
+/// Messages for samples that always have the same size, where the usual ones are too small for them.
+Profile profile_for(std::uint64_t sample_bytes, std::uint64_t usual_bytes_max) {
+  Profile profile;
+  const std::uint64_t bytes = sizeof(SampleEnvelope) + sample_bytes;
+  if (bytes <= usual_bytes_max) return profile;
+  profile.message_bytes_max = bytes;
+  profile.ring_bytes = derived_ring_bytes(bytes);
+  return profile;
+}
+
+}  // namespace
+
+std::string domain_group_name(std::uint32_t domain) { return "dds-" + std::to_string(domain); }
+
+std::string topic_subgroup_name(const std::string& topic) {
+  if (std::string name = topic_prefix + topic; valid_subgroup_name(name)) return name;
+  std::string name = topic.substr(0, 40);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !valid_subgroup_name(std::string(1, c)); }, '_');
+  return topic_prefix + name + "-" + digest_of(topic).to_string().substr(0, 16);
+}
+
+DomainCore::DomainCore(std::uint32_t domain)
+    : domain_(domain), listeners_(monitor_), histories_(monitor_, errands_, hubs_, [this] {
+        EndpointFacts settled{.id = new_id(), .kind = EndpointKind::participant, .topic = "of the domain"};
+        announce(settled);
+      }) {}
+
+std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const std::string& file) {
+  // A listener may drop the last reference; its thread cannot wait for itself.
+  const auto end = [](DomainCore* ending) {
+    if (ending->listeners_.is_current())
+      std::thread([ending] { delete ending; }).detach();
+    else
+      delete ending;
+  };
+  std::shared_ptr<DomainCore> core(new DomainCore(domain), end);
+  core->enter(file);
+  return core;
+}
+
+void DomainCore::enter(const std::string& file) {
+  const Config config = file.empty() ? value_or_throw(config_without_file(domain_group_name(domain_), {endpoints_subgroup}))
+                                     : Config::load(file);
+  GroupOptions options;
+  options.on_view = [this](const NewView& news) { on_view(news); };
+  options.on_created = [this](Subgroup& subgroup) {
+    if (subgroup.name().starts_with(topic_prefix)) take_topic(subgroup);
+  };
+  group_ = std::make_unique<Group>(config, std::move(options));
+  const View view = group_->view();
+  const auto rank = view.rank_of(group_->self());
+  {
+    const std::lock_guard lock(monitor_.mutex);
+    self_ = {group_->self().value(), 0, rank ? view.incarnations.at(rank->value()) : 0};
+  }
+  if (view.in_layout(endpoints_subgroup) == nullptr) {
+    throw Exception(
+        Error(ErrorKind::bad_config, std::string("the layout has no subgroup ") + endpoints_subgroup)
+            .at(file)
+            .fix(std::string("add {\"name\": \"") + endpoints_subgroup + "\"} to it, with all nodes as members"));
+  }
+  for (const SubgroupView& each : view.of_layout()) {
+    if (!each.topics.empty()) take_topic(group_->subgroup(each.name));
+  }
+  group_->on_failure([this](const Error& why) { on_failure(why); });
+  Subgroup& endpoints = group_->subgroup(endpoints_subgroup);
+  endpoints.on_state([this](std::ostream& to) { save(to); }, [this](std::istream& from) { load(from); });
+  endpoints.on_delivery([this](std::span<const Delivery> batch) { on_endpoints(batch); });
+  group_->loaded();
+  listeners_.start();
+  errands_.start();
+  const std::lock_guard lock(monitor_.mutex);
+  histories_.begin(self_, table_);
+}
+
+DomainCore::~DomainCore() {
+  listeners_.stop();
+  errands_.stop();
+  group_.reset();
+}
+
+void DomainCore::take_topic(Subgroup& subgroup) {
+  {
+    const std::lock_guard lock(monitor_.mutex);
+    histories_.add(subgroup);
+  }
+  subgroup.on_delivery([this, &subgroup](std::span<const Delivery> batch) { on_samples(subgroup, batch); });
+}
+
+TopicHub& DomainCore::hub(const std::string& topic) { return hubs_.all[digest_of_topic(topic)]; }
+
+Subgroup& DomainCore::topic_subgroup(const EndpointFacts& facts, const TypeSupport& type, bool logged) {
+  const DeliveryMode mode = facts.qos.reliability == 0 ? DeliveryMode::unordered : DeliveryMode::ordered;
+  const View view = group_->view();
+  for (const SubgroupView& each : view.subgroups) {
+    const bool listed = std::find(each.topics.begin(), each.topics.end(), facts.topic) != each.topics.end();
+    if (!listed) continue;
+    if (each.mode != mode) {
+      throw Exception(Error(ErrorKind::refused, "the layout's subgroup " + each.name +
+                                                    ", which carries it, is for topics that are " + reliability_of(each))
+                          .at("topic " + facts.topic)
+                          .fix("make the topic with that Reliability, or change the subgroup's mode in the layout"));
+    }
+    if (logged && each.storage != SubgroupStorage::logged) break;
+    return group_->subgroup(each.name);
+  }
+  if (logged) {
+    throw Exception(Error(ErrorKind::unsupported,
+                          "PERSISTENT samples are kept in the journal of a logged subgroup, and no such one "
+                          "carries the topic")
+                        .at("topic " + facts.topic)
+                        .fix("name the topic in the layout, in \"topics\" of a subgroup with \"storage\": \"logged\""));
+  }
+  AddedSubgroup added;
+  added.name = topic_subgroup_name(facts.topic);
+  added.mode = mode;
+  added.profile = profile_for(type.in_place_bytes, group_->subgroup(endpoints_subgroup).message_bytes_max());
+  return group_->create_subgroup(added);
+}
+
+void DomainCore::send(std::vector<std::byte> message) {
+  group_->subgroup(endpoints_subgroup).send(std::span<const std::byte>(message));
+}
+
+void DomainCore::announce(const EndpointFacts& facts) {
+  ByteWriter writer;
+  writer.put(static_cast<std::uint8_t>(Word::here));
+  put(writer, facts);
+  send(writer.take());
+  std::unique_lock lock(monitor_.mutex);
+  monitor_.changed.wait(lock, [&] { return outcomes_.contains(facts.id) || !failed_.empty(); });
+  const auto outcome = outcomes_.extract(facts.id);
+  if (outcome.empty()) throw Exception(Error(ErrorKind::group_closed, failed_).at("topic " + facts.topic));
+  if (!outcome.mapped()) return;
+  throw Exception(Error(ErrorKind::refused, *outcome.mapped())
+                      .at("topic " + facts.topic)
+                      .fix("give the topic another name, or let all programs have it alike"));
+}
+
+void DomainCore::await_history(const Subgroup& subgroup) {
+  std::unique_lock lock(monitor_.mutex);
+  monitor_.changed.wait(lock, [&] { return histories_.complete(subgroup) || !failed_.empty(); });
+  if (!histories_.complete(subgroup))
+    throw Exception(Error(ErrorKind::group_closed, failed_).at("subgroup " + subgroup.name()));
+}
+
+void DomainCore::withdraw(const EndpointId& id, bool ended) noexcept {
+  try {
+    ByteWriter writer;
+    writer.put(static_cast<std::uint8_t>(ended ? Word::gone : Word::gone_at_once), id.node, id.number, id.incarnation);
+    send(writer.take());
+  } catch (const Exception& thrown) {
+    // The others learn of it with the view that this participant is not in.
+    log::info(log::Room::dds, "nobody was told that an endpoint is gone", {{"reason", thrown.error().to_string()}});
+  }
+}
+
+void DomainCore::on_endpoints(std::span<const Delivery> batch) {
+  const std::lock_guard lock(monitor_.mutex);
+  for (const Delivery& each : batch) on_endpoint_message(each);
+  monitor_.changed.notify_all();
+}
+
+void DomainCore::on_endpoint_message(const Delivery& delivery) {
+  ByteReader reader(delivery.payload);
+  const auto word = reader.get<std::uint8_t>();
+  if (word == static_cast<std::uint8_t>(Word::here)) {
+    if (auto facts = get_endpoint(reader); facts && reader.ok() && facts->id.node == delivery.sender.value()) {
+      auto refusal = table_.add(*facts);
+      if (!refusal && facts->kind != EndpointKind::participant) hub(facts->topic).on_endpoint(*facts);
+      if (facts->id.node == self_.node) outcomes_[facts->id] = std::move(refusal);
+      return;
+    }
+  } else if (word == static_cast<std::uint8_t>(Word::gone) || word == static_cast<std::uint8_t>(Word::gone_at_once)) {
+    EndpointId id;
+    id.node = reader.get<std::uint32_t>();
+    id.number = reader.get<std::uint32_t>();
+    id.incarnation = reader.get<std::uint64_t>();
+    if (reader.ok() && id.node == delivery.sender.value()) {
+      const auto facts = table_.remove(id);
+      if (facts) hub(facts->topic).on_removed(*facts, word == static_cast<std::uint8_t>(Word::gone));
+      return;
+    }
+  }
+  log::warn(log::Room::dds, "a member says of endpoints what no participant says, and it was left out",
+            {{"node", delivery.sender}});
+}
+
+void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch) {
+  const std::lock_guard lock(monitor_.mutex);
+  for (const Delivery& each : batch) {
+    if (histories_.on_message(subgroup, each)) continue;
+    const auto message = parse_sample(each.payload, each.sender.value());
+    if (!message) {
+      log::warn(log::Room::dds, "a message is no sample, and was left out", {{"node", each.sender}});
+      continue;
+    }
+    TopicHub& hub = hubs_.of(message->header.topic, subgroup);
+    hub.on_message(*message);
+    hub.hold_or_go_on();
+  }
+  monitor_.changed.notify_all();
+}
+
+void DomainCore::on_view(const NewView& news) {
+  const std::lock_guard lock(monitor_.mutex);
+  std::map<std::uint64_t, std::vector<EndpointFacts>> failed;
+  for (EndpointFacts& each : table_.retain(news.view)) failed[digest_of_topic(each.topic)].push_back(std::move(each));
+  for (auto& [topic, hub] : hubs_.all) hub.on_view(failed[topic]);
+  histories_.on_view(news.view, table_);
+  monitor_.changed.notify_all();
+}
+
+void DomainCore::on_failure(const Error& why) {
+  const std::lock_guard lock(monitor_.mutex);
+  failed_ = why.to_string();
+  for (auto& [topic, hub] : hubs_.all) hub.on_closed(failed_);
+  monitor_.changed.notify_all();
+}
+
+void DomainCore::save(std::ostream& to) {
+  ByteWriter writer;
+  {
+    const std::lock_guard lock(monitor_.mutex);
+    writer.put(static_cast<std::uint64_t>(table_.all().size()));
+    for (const auto& [id, facts] : table_.all()) put(writer, facts);
+  }
+  const std::vector<std::byte> bytes = writer.take();
+  to.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+void DomainCore::load(std::istream& from) {
+  const std::string bytes(std::istreambuf_iterator<char>(from), {});
+  ByteReader reader(std::as_bytes(std::span(bytes)));
+  const auto broken = [] {
+    return Exception(Error(ErrorKind::bad_input, "what a participant sent of the domain is cut off, or none")
+                         .at(std::string("the state of subgroup ") + endpoints_subgroup)
+                         .fix("let all participants be of one release"));
+  };
+  const View view = group_->view();
+  const std::lock_guard lock(monitor_.mutex);
+  for (auto count = reader.get<std::uint64_t>(); count > 0; --count) {
+    auto facts = get_endpoint(reader);
+    if (!facts) throw broken();
+    static_cast<void>(table_.add(std::move(*facts)));
+  }
+  static_cast<void>(table_.retain(view));
+  for (const auto& [id, facts] : table_.all()) {
+    if (facts.kind != EndpointKind::participant) hub(facts.topic).on_endpoint(facts);
+  }
+  if (!reader.complete()) throw broken();
+}
+
+}  // namespace spindrift::topics

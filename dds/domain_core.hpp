@@ -1,0 +1,92 @@
+// A participant: a member of its domain's group, which tells the others of its topics, writers and readers, hears of theirs,
+// and gives each topic what is delivered of it.
+//
+// The invariant to remember: the table of endpoints is the same at all participants after the same messages of the subgroup
+// `endpoints_subgroup`; a newcomer is given it as of the boundary of two views.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/dds/history_exchange.hpp>
+#include <spindrift/group/group.hpp>
+
+namespace spindrift::topics {
+
+/// The subgroup in which participants tell each other of topics, writers and readers. A layout in a file names it.
+inline constexpr const char* endpoints_subgroup = "dds-endpoints";
+
+/// The name of the group of a domain without a file.
+[[nodiscard]] std::string domain_group_name(std::uint32_t domain);
+/// The name of the subgroup that is created for a topic: "dds." and its name, or what is left of it and a digest.
+[[nodiscard]] std::string topic_subgroup_name(const std::string& topic);
+
+class DomainCore {
+ public:
+  /// Joins the domain's group, or founds it; returns when it knows all that is in the domain. `file`: a configuration, whose
+  /// layout names `endpoints_subgroup`; empty: none is needed. Throws as Group does.
+  [[nodiscard]] static std::shared_ptr<DomainCore> join(std::uint32_t domain, const std::string& file);
+  /// Leaves.
+  ~DomainCore();
+  DomainCore(const DomainCore&) = delete;
+  DomainCore& operator=(const DomainCore&) = delete;
+
+  [[nodiscard]] Monitor& monitor() noexcept { return monitor_; }
+  [[nodiscard]] ListenerThread& listeners() noexcept { return listeners_; }
+  [[nodiscard]] std::uint32_t domain() const noexcept { return domain_; }
+  [[nodiscard]] EndpointId new_id() { return {self_.node, ++last_number_, self_.incarnation}; }
+
+  // Without the monitor. They throw Exception; refused: others have it with another type or Reliability.
+
+  /// The subgroup by which the topic travels: the layout's subgroup that lists it, or one that is created. `logged`: it has
+  /// to be a logged one.
+  [[nodiscard]] Subgroup& topic_subgroup(const EndpointFacts& facts, const TypeSupport& type, bool logged);
+  /// Tells all of an endpoint; returns when it is known here, and on its way to all others before whatever they are sent
+  /// behind it.
+  void announce(const EndpointFacts& facts);
+  /// Returns when this participant has what others kept of the subgroup's topics before it came.
+  void await_history(const Subgroup& subgroup);
+  /// Tells all that it is gone. `ended`: it has sent its last message. Never throws, but logs.
+  void withdraw(const EndpointId& id, bool ended) noexcept;
+
+  // With the monitor held:
+  [[nodiscard]] TopicHub& hub(const std::string& topic);
+
+ private:
+  explicit DomainCore(std::uint32_t domain);
+  void enter(const std::string& file);
+  void take_topic(Subgroup& subgroup);
+  void send(std::vector<std::byte> message);
+
+  // The poller's:
+  void on_endpoints(std::span<const Delivery> batch);
+  void on_endpoint_message(const Delivery& delivery);
+  void on_samples(Subgroup& subgroup, std::span<const Delivery> batch);
+  void on_view(const NewView& news);
+  void on_failure(const Error& why);
+  // On the thread for states:
+  void save(std::ostream& to);
+  void load(std::istream& from);
+
+  const std::uint32_t domain_;
+  Monitor monitor_;
+  ListenerThread listeners_;
+  Errands errands_;
+  std::atomic<std::uint32_t> last_number_{0};
+  EndpointId self_;  ///< this process
+  // Behind the monitor:
+  EndpointTable table_;
+  Hubs hubs_;
+  std::map<EndpointId, std::optional<std::string>> outcomes_;  // of what this participant announces: why it is refused
+  std::string failed_;                                         // why this participant is none any more; empty: it is
+  HistoryExchange histories_;
+  std::unique_ptr<Group> group_;  // the last one: its handlers use all others
+};
+
+}  // namespace spindrift::topics

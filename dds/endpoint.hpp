@@ -1,0 +1,89 @@
+// Topics, writers and readers of a domain as participants tell each other of them, and whether a writer and a reader match.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/bytes.hpp>
+#include <spindrift/core/digest.hpp>
+#include <spindrift/core/view.hpp>
+
+namespace spindrift::topics {
+
+/// A topic, writer or reader: the process that made it, and the how-manieth of that it is, from 1 on.
+struct EndpointId {
+  std::uint32_t node = 0;
+  std::uint32_t number = 0;
+  std::uint64_t incarnation = 0;
+  auto operator<=>(const EndpointId&) const noexcept = default;
+  /// As instance handles have it.
+  [[nodiscard]] Digest name() const noexcept { return {{incarnation, (std::uint64_t{node} << 32) | number}}; }
+};
+
+/// A participant is one that has all histories, and so can give them to others.
+enum class EndpointKind : std::uint8_t { topic, writer, reader, participant };
+
+/// No end, in nanoseconds.
+inline constexpr std::int64_t endless = INT64_MAX;
+
+/// The qualities that are offered or requested, by the numbers of the policies' kinds, which are in the order of their
+/// strength.
+struct EndpointQos {
+  std::uint8_t reliability = 0;
+  std::uint8_t durability = 0;
+  std::uint8_t ownership = 0;
+  std::uint8_t destination_order = 0;
+  std::uint8_t access_scope = 0;
+  std::uint8_t ordered_access = 0;
+  std::int32_t strength = 0;
+  std::int64_t deadline_ns = endless;
+  std::vector<std::string> partitions{};
+  bool operator==(const EndpointQos&) const = default;
+};
+
+struct EndpointFacts {
+  EndpointId id{};
+  EndpointKind kind = EndpointKind::topic;
+  std::string topic;
+  std::string type{};  ///< its description
+  EndpointQos qos{};
+  bool operator==(const EndpointFacts&) const = default;
+};
+
+/// Most bytes of a topic's name, and of a partition's; most partitions of an endpoint.
+inline constexpr std::size_t topic_name_bytes_max = 256;
+inline constexpr std::size_t partition_count_max = 64;
+
+void put(ByteWriter& to, const EndpointFacts& facts);
+/// Nothing: some field is impossible, or not there.
+[[nodiscard]] std::optional<EndpointFacts> get_endpoint(ByteReader& from);
+
+/// A policy of which less is offered than is requested.
+struct QosMismatch {
+  std::uint32_t policy_id;
+  std::string words;
+};
+[[nodiscard]] std::vector<QosMismatch> mismatches(const EndpointQos& offered, const EndpointQos& requested);
+/// Some name of the one fits some of the other; no names are the name "".
+[[nodiscard]] bool partitions_meet(const std::vector<std::string>& some, const std::vector<std::string>& others);
+
+/// All topics, writers and readers of the domain. The same at all participants after the same messages and views.
+class EndpointTable {
+ public:
+  /// Takes one in. Returns the reason if it cannot be: a topic that others have with another type or quality.
+  [[nodiscard]] std::optional<std::string> add(EndpointFacts facts);
+  /// Nothing: there is none.
+  std::optional<EndpointFacts> remove(const EndpointId& id);
+  /// Those whose process is not in the view go; returns them.
+  std::vector<EndpointFacts> retain(const View& view);
+  [[nodiscard]] const std::map<EndpointId, EndpointFacts>& all() const noexcept { return all_; }
+
+ private:
+  std::map<EndpointId, EndpointFacts> all_;
+};
+
+}  // namespace spindrift::topics

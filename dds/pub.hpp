@@ -1,0 +1,151 @@
+// dds::pub: publishers and writers.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <spindrift/dds/participant.hpp>
+#include <spindrift/dds/writer_statuses.hpp>
+
+namespace dds::pub {
+
+class Publisher : public core::Reference<spindrift::topics::Surroundings> {
+ public:
+  using Reference::Reference;
+  /// Throws UnsupportedError.
+  explicit Publisher(const domain::DomainParticipant& participant, const qos::PublisherQos& qos = {})
+      : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos)) {}
+  [[nodiscard]] const qos::PublisherQos& qos() const { return delegate()->qos(); }
+  [[nodiscard]] domain::DomainParticipant participant() const {
+    return domain::DomainParticipant(delegate()->participant());
+  }
+  static qos::DataWriterQos default_datawriter_qos() { return {}; }
+};
+
+template <class T>
+class DataWriter;
+
+/// Hears of a writer's statuses, on its participant's thread for listeners.
+template <class T>
+class DataWriterListener {
+ public:
+  virtual ~DataWriterListener() = default;
+  virtual void on_offered_deadline_missed(DataWriter<T>& writer,
+                                          const core::status::OfferedDeadlineMissedStatus& status) = 0;
+  virtual void on_offered_incompatible_qos(DataWriter<T>& writer,
+                                           const core::status::OfferedIncompatibleQosStatus& status) = 0;
+  virtual void on_publication_matched(DataWriter<T>& writer, const core::status::PublicationMatchedStatus& status) = 0;
+};
+template <class T>
+class NoOpDataWriterListener : public DataWriterListener<T> {
+ public:
+  void on_offered_deadline_missed(DataWriter<T>&, const core::status::OfferedDeadlineMissedStatus&) override {}
+  void on_offered_incompatible_qos(DataWriter<T>&, const core::status::OfferedIncompatibleQosStatus&) override {}
+  void on_publication_matched(DataWriter<T>&, const core::status::PublicationMatchedStatus&) override {}
+};
+
+/// Writes samples of a topic. Any thread; what one thread writes is delivered in its order.
+template <class T>
+class DataWriter : public core::Reference<spindrift::topics::WriterEntity> {
+ public:
+  using DataType = T;
+  using Listener = DataWriterListener<T>;
+  using Reference::Reference;
+
+  /// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError, PreconditionNotMetError, AlreadyClosedError.
+  DataWriter(const Publisher& publisher, const topic::Topic<T>& topic)
+      : DataWriter(publisher, topic, qos::DataWriterQos(topic.qos())) {}
+  DataWriter(const Publisher& publisher, const topic::Topic<T>& topic, const qos::DataWriterQos& qos,
+             Listener* listener = nullptr, const core::status::StatusMask& mask = core::status::StatusMask::all())
+      : Reference(std::make_shared<spindrift::topics::WriterEntity>(publisher.delegate(), topic.delegate(), qos)) {
+    if (listener != nullptr) this->listener(listener, mask);
+  }
+
+  /// Returns when the sample is on its way. Throws TimeoutError: participants took nothing for Reliability's
+  /// max_blocking_time; InvalidArgumentError: the sample is larger than the topic's messages; AlreadyClosedError.
+  void write(const T& sample) { send(sample, std::nullopt); }
+  void write(const T& sample, const core::Time& timestamp) { send(sample, timestamp); }
+  void write(const T& sample, const core::InstanceHandle&) { send(sample, std::nullopt); }
+  DataWriter& operator<<(const T& sample) { return write(sample), *this; }
+  template <class Iterator>
+  void write(Iterator begin, Iterator end) {
+    for (; begin != end; ++begin) write(*begin);
+  }
+
+  core::InstanceHandle register_instance(const T& sample) {
+    return encoded(sample, [&](auto bytes, const auto& key) { return delegate()->register_instance(bytes, key); });
+  }
+  DataWriter& unregister_instance(const T& sample) {
+    encoded(sample, [&](auto bytes, const auto& key) { delegate()->unregister(bytes, key); });
+    return *this;
+  }
+  DataWriter& unregister_instance(const core::InstanceHandle& instance) { return delegate()->unregister(instance), *this; }
+  DataWriter& dispose_instance(const T& sample) {
+    encoded(sample, [&](auto bytes, const auto& key) { delegate()->dispose(bytes, key); });
+    return *this;
+  }
+  DataWriter& dispose_instance(const core::InstanceHandle& instance) { return delegate()->dispose(instance), *this; }
+  /// Nil: this writer has no instance with the keys of the sample.
+  [[nodiscard]] core::InstanceHandle lookup_instance(const T& sample) const {
+    const spindrift::Digest key = spindrift::topics::type_support<T>().key(&sample);
+    return delegate()->is_registered(key) ? core::InstanceHandle(key) : core::InstanceHandle::nil();
+  }
+
+  /// Returns when all participants have what was written, for good: it is delivered at each that lives. With BEST_EFFORT it
+  /// returns at once. Throws TimeoutError, AlreadyClosedError.
+  void wait_for_acknowledgments(const core::Duration& limit) { delegate()->wait_for_acknowledgments(limit); }
+
+  /// The listener outlives the writer, or its removal (nullptr), which waits until none of its functions runs.
+  void listener(Listener* listener, const core::status::StatusMask& mask) {
+    if (listener == nullptr) return delegate()->set_listener(nullptr, mask);
+    delegate()->set_listener(
+        [weak = std::weak_ptr(delegate()), listener](std::uint32_t statuses) {
+          const auto alive = weak.lock();
+          if (!alive) return;
+          DataWriter writer(alive);
+          using spindrift::topics::StatusBit;
+          if ((statuses & StatusBit::offered_deadline) != 0)
+            listener->on_offered_deadline_missed(writer, writer.offered_deadline_missed_status());
+          if ((statuses & StatusBit::offered_incompatible) != 0)
+            listener->on_offered_incompatible_qos(writer, writer.offered_incompatible_qos_status());
+          if ((statuses & StatusBit::publication) != 0)
+            listener->on_publication_matched(writer, writer.publication_matched_status());
+        },
+        mask);
+  }
+
+  [[nodiscard]] core::status::PublicationMatchedStatus publication_matched_status() const {
+    return spindrift::topics::publication_matched(*delegate());
+  }
+  [[nodiscard]] core::status::OfferedIncompatibleQosStatus offered_incompatible_qos_status() const {
+    return spindrift::topics::offered_incompatible(*delegate());
+  }
+  [[nodiscard]] core::status::OfferedDeadlineMissedStatus offered_deadline_missed_status() const {
+    return spindrift::topics::offered_deadline(*delegate());
+  }
+  [[nodiscard]] core::status::StatusMask status_changes() const {
+    return core::status::StatusMask(delegate()->status_changes());
+  }
+  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
+  [[nodiscard]] const qos::DataWriterQos& qos() const { return delegate()->qos(); }
+  [[nodiscard]] topic::Topic<T> topic() const { return topic::Topic<T>(delegate()->topic()); }
+  [[nodiscard]] Publisher publisher() const { return Publisher(delegate()->publisher()); }
+
+ private:
+  template <class Use>
+  decltype(auto) encoded(const T& sample, const Use& use) {
+    const spindrift::Digest key = spindrift::topics::type_support<T>().key(&sample);
+    return spindrift::topics::with_encoded_outside(sample, [&](auto bytes) { return use(bytes, key); });
+  }
+  void send(const T& sample, const std::optional<core::Time>& when) {
+    encoded(sample, [&](auto bytes, const auto& key) { delegate()->write(bytes, key, when); });
+  }
+};
+
+/// The readers that a writer matches.
+template <class T>
+[[nodiscard]] core::InstanceHandleSeq matched_subscriptions(const DataWriter<T>& writer) {
+  return writer.delegate()->matched();
+}
+
+}  // namespace dds::pub

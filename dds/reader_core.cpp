@@ -1,0 +1,98 @@
+// A reader's matching, and what becomes of the samples that come.
+#include <spindrift/dds/reader_core.hpp>
+
+#include <algorithm>
+
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::topics {
+
+using dds::core::InstanceHandle;
+
+void ReaderCore::on_writer(const EndpointFacts& writer) {
+  if (!partitions_meet(writer.qos.partitions, facts_.qos.partitions)) return;
+  const std::vector<QosMismatch> found = mismatches(writer.qos, facts_.qos);
+  for (const QosMismatch& each : found) {
+    statuses_.incompatible.note(each.policy_id, each.words);
+    log::warn(log::Room::dds, "a reader here and a writer do not match",
+              {{"topic", facts_.topic}, {"writer_of_node", writer.id.node}, {"reason", each.words}});
+  }
+  if (!found.empty()) return board_->raise(StatusBit::requested_incompatible);
+  if (!matched_.emplace(writer.id, writer).second) return;
+  const InstanceHandle handle(writer.id.name());
+  statuses_.matched.note_one(handle);
+  statuses_.liveliness.note(1, 0, handle);
+  board_->raise(StatusBit::subscription | StatusBit::liveliness);
+}
+
+void ReaderCore::on_writer_gone(const EndpointId& writer, bool failed) {
+  if (matched_.erase(writer) == 0) return;
+  const InstanceHandle handle(writer.name());
+  statuses_.matched.note_gone(handle);
+  statuses_.liveliness.note(-1, failed ? 1 : 0, handle);
+  std::uint32_t changed = StatusBit::subscription | StatusBit::liveliness;
+  if (cache_.on_gone(writer)) changed |= StatusBit::data;
+  board_->raise(changed);
+}
+
+void ReaderCore::on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data) {
+  if (data && filter_ && !filter_(data.get())) return;
+  const auto writer = matched_.find(header.writer);
+  const std::int32_t strength = writer == matched_.end() ? 0 : writer->second.qos.strength;
+  const auto outcome = cache_.add(header, std::move(data), strength, wall_ns());
+  // A writer that this reader does not know is of the history, and gone.
+  if (writer == matched_.end()) cache_.on_gone(header.writer);
+  if (facts_.qos.deadline_ns != endless) {
+    if (header.kind == static_cast<std::uint8_t>(SampleKind::data)) {
+      due_[header.key.words] = steady_ns() + facts_.qos.deadline_ns;
+    } else {
+      due_.erase(header.key.words);
+    }
+  }
+  on_outcome(outcome, header);
+}
+
+void ReaderCore::on_outcome(SampleCache::Outcome outcome, const SampleEnvelope& header) {
+  using Outcome = SampleCache::Outcome;
+  using dds::core::status::SampleRejectedState;
+  switch (outcome) {
+    case Outcome::unwanted:
+    case Outcome::unknown: return;
+    case Outcome::stored: return board_->raise(StatusBit::data);
+    case Outcome::overwrote: statuses_.lost.count(); return board_->raise(StatusBit::data | StatusBit::lost);
+    case Outcome::no_room:
+      statuses_.rejected.note(SampleRejectedState::REJECTED_BY_SAMPLES_LIMIT, InstanceHandle(header.key));
+      statuses_.lost.count();
+      return board_->raise(StatusBit::rejected | StatusBit::lost);
+    case Outcome::too_many_instances:
+      statuses_.rejected.note(SampleRejectedState::REJECTED_BY_INSTANCES_LIMIT, InstanceHandle(header.key));
+      return board_->raise(StatusBit::rejected);
+  }
+}
+
+void ReaderCore::on_malformed() {
+  statuses_.lost.count();
+  board_->raise(StatusBit::lost);
+}
+
+std::int64_t ReaderCore::check_deadlines(std::int64_t now_ns) {
+  return count_missed(due_, facts_.qos.deadline_ns, now_ns, [&](const Digest& instance) {
+    statuses_.deadline.note(InstanceHandle(instance));
+    board_->raise(StatusBit::requested_deadline);
+  });
+}
+
+std::int64_t count_missed(std::map<std::array<std::uint64_t, 2>, std::int64_t>& due, std::int64_t period_ns,
+                          std::int64_t now_ns, const std::function<void(const Digest&)>& missed) {
+  std::int64_t next = now_ns + period_ns;  // whatever comes meanwhile is due later
+  for (auto& [key, at] : due) {
+    if (at <= now_ns) {
+      missed(Digest{key});
+      at = now_ns + period_ns;
+    }
+    next = std::min(next, at);
+  }
+  return next;
+}
+
+}  // namespace spindrift::topics

@@ -1,0 +1,69 @@
+// A reader: what it has of its topic's samples, the writers that it matches, and its statuses. All with the monitor held.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <spindrift/dds/sample_cache.hpp>
+#include <spindrift/dds/status.hpp>
+#include <spindrift/dds/status_bits.hpp>
+#include <spindrift/dds/status_board.hpp>
+#include <spindrift/dds/type_support.hpp>
+
+namespace spindrift::topics {
+
+struct ReaderStatuses {
+  dds::core::status::SubscriptionMatchedStatus matched;
+  dds::core::status::RequestedIncompatibleQosStatus incompatible;
+  dds::core::status::RequestedDeadlineMissedStatus deadline;
+  dds::core::status::LivelinessChangedStatus liveliness;
+  dds::core::status::SampleLostStatus lost;
+  dds::core::status::SampleRejectedStatus rejected;
+};
+
+class ReaderCore {
+ public:
+  ReaderCore(EndpointFacts facts, const CacheRules& rules, std::shared_ptr<StatusBoard> board)
+      : facts_(std::move(facts)), board_(std::move(board)), cache_(rules) {}
+
+  [[nodiscard]] const EndpointFacts& facts() const noexcept { return facts_; }
+  [[nodiscard]] StatusBoard& board() noexcept { return *board_; }
+  [[nodiscard]] const std::shared_ptr<StatusBoard>& shared_board() const noexcept { return board_; }
+  [[nodiscard]] SampleCache& cache() noexcept { return cache_; }
+  [[nodiscard]] ReaderStatuses& statuses() noexcept { return statuses_; }
+  [[nodiscard]] const std::map<EndpointId, EndpointFacts>& matched() const noexcept { return matched_; }
+  /// The samples that a content filter lets through; empty: all.
+  void set_filter(std::function<bool(const void*)> filter) { filter_ = std::move(filter); }
+
+  /// A writer of the topic is there.
+  void on_writer(const EndpointFacts& writer);
+  /// One is gone. `failed`: not by itself.
+  void on_writer_gone(const EndpointId& writer, bool failed);
+  [[nodiscard]] bool wants(const EndpointId& writer) const { return matched_.contains(writer); }
+  /// A sample of a writer that it matches, or of the history, whose writers may be gone. Null: news without a sample.
+  void on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data);
+  /// Bytes that are no sample of the type.
+  void on_malformed();
+  /// Looks at the deadlines of instances; when to look again.
+  [[nodiscard]] std::int64_t check_deadlines(std::int64_t now_ns);
+
+ private:
+  void on_outcome(SampleCache::Outcome outcome, const SampleEnvelope& header);
+
+  const EndpointFacts facts_;
+  const std::shared_ptr<StatusBoard> board_;
+  SampleCache cache_;
+  ReaderStatuses statuses_;
+  std::map<EndpointId, EndpointFacts> matched_;
+  std::map<std::array<std::uint64_t, 2>, std::int64_t> due_;  // by instance, where there is a deadline
+  std::function<bool(const void*)> filter_;
+};
+
+/// Counts every instance that is past its deadline, and moves that on by the period. Returns the earliest that is left.
+[[nodiscard]] std::int64_t count_missed(std::map<std::array<std::uint64_t, 2>, std::int64_t>& due, std::int64_t period_ns,
+                                        std::int64_t now_ns, const std::function<void(const Digest&)>& missed);
+
+}  // namespace spindrift::topics

@@ -1,0 +1,218 @@
+// A reader's cache: how samples come in, what makes room for them, and which are handed out with which states.
+#include <spindrift/dds/sample_cache.hpp>
+
+#include <algorithm>
+
+namespace spindrift::topics {
+namespace {
+
+/// When it expires, without an overflow.
+std::int64_t expiry(const SampleEnvelope& header) {
+  return header.lifespan_ns >= endless - std::max<std::int64_t>(header.source_timestamp, 0)
+             ? endless
+             : header.source_timestamp + header.lifespan_ns;
+}
+
+}  // namespace
+
+SampleCache::Outcome SampleCache::add(const SampleEnvelope& header, std::shared_ptr<const void> data, std::int32_t strength,
+                                      std::int64_t now_ns) {
+  const auto kind = static_cast<SampleKind>(header.kind);
+  auto found = instances_.find(header.key.words);
+  if (kind != SampleKind::data) {
+    if (found == instances_.end()) return Outcome::unknown;
+    return change(found->second, header, kind);
+  }
+  if (expiry(header) <= now_ns) return Outcome::unwanted;
+  if (found == instances_.end()) {
+    if (rules_.instances_max > 0 && instances_.size() >= rules_.instances_max) return Outcome::too_many_instances;
+    found = instances_.emplace(header.key.words, Instance{}).first;
+  }
+  Instance& instance = found->second;
+  if (!wanted(instance, header, strength)) return Outcome::unwanted;
+  const Outcome room = make_room(instance);
+  if (room == Outcome::no_room) {
+    if (instance.samples.empty() && instance.writers.empty()) instances_.erase(found);
+    return room;
+  }
+  revive(instance);
+  instance.writers.insert(header.writer);
+  instance.last_source = header.source_timestamp;
+  instance.key = data;
+  store(instance, header, std::move(data));
+  return room;
+}
+
+bool SampleCache::wanted(Instance& instance, const SampleEnvelope& header, std::int32_t strength) const {
+  if (rules_.exclusive) {
+    // The strongest owns the instance; of equally strong ones the first by its id, so that all readers agree.
+    const auto stronger = [](const auto& some, const auto& other) {
+      return some.first != other.first ? some.first > other.first : some.second < other.second;
+    };
+    const std::pair here{strength, header.writer};
+    if (instance.owner && instance.owner->second != header.writer && !stronger(here, *instance.owner)) return false;
+    instance.owner = here;
+  }
+  if (rules_.separation_ns > 0 && instance.last_source &&
+      header.source_timestamp - *instance.last_source < rules_.separation_ns) {
+    return false;
+  }
+  // In the order of the sources, what is older than all that a history of the last ones holds would be dropped at once.
+  return !(rules_.by_source && rules_.depth > 0 && instance.samples.size() >= rules_.depth &&
+           header.source_timestamp < instance.samples.begin()->first);
+}
+
+SampleCache::Outcome SampleCache::make_room(Instance& instance) {
+  Outcome outcome = Outcome::stored;
+  while (rules_.depth > 0 && instance.samples.size() >= rules_.depth) {
+    const Place oldest = *instance.samples.begin();
+    const ReadSample& sample = samples_.at(oldest).sample;
+    if (sample.sample_state == sample_not_read && sample.data) outcome = Outcome::overwrote;
+    drop(instance, oldest);
+  }
+  if (rules_.waits) return outcome;
+  const bool instance_full = rules_.instance_samples_max > 0 && instance.samples.size() >= rules_.instance_samples_max;
+  const bool all_full = rules_.samples_max > 0 && samples_.size() >= rules_.samples_max;
+  return instance_full || all_full ? Outcome::no_room : outcome;
+}
+
+void SampleCache::revive(Instance& instance) {
+  if (instance.state == instance_alive) return;
+  ++(instance.state == instance_disposed ? instance.disposed_generation : instance.no_writers_generation);
+  instance.state = instance_alive;
+  instance.view_state = view_new;
+}
+
+SampleCache::Outcome SampleCache::store(Instance& instance, const SampleEnvelope& header, std::shared_ptr<const void> data) {
+  const Place place{rules_.by_source ? header.source_timestamp : 0, next_++};
+  Stored stored{{.data = std::move(data),
+                 .instance = header.key,
+                 .writer = header.writer,
+                 .source_timestamp = header.source_timestamp,
+                 .disposed_generation = instance.disposed_generation,
+                 .no_writers_generation = instance.no_writers_generation},
+                expiry(header)};
+  samples_.emplace(place, std::move(stored));
+  instance.samples.insert(place);
+  return Outcome::stored;
+}
+
+SampleCache::Outcome SampleCache::change(Instance& instance, const SampleEnvelope& header, SampleKind kind) {
+  const std::uint32_t before = instance.state;
+  const bool owns = !rules_.exclusive || !instance.owner || instance.owner->second == header.writer;
+  const bool disposes = kind == SampleKind::dispose || kind == SampleKind::both;
+  if (disposes && owns) instance.state = instance_disposed;
+  if (kind == SampleKind::unregister || kind == SampleKind::both) {
+    instance.writers.erase(header.writer);
+    if (owns) instance.owner.reset();
+    if (instance.writers.empty() && instance.state == instance_alive) instance.state = instance_no_writers;
+  } else if (owns) {
+    instance.writers.insert(header.writer);
+  }
+  if (instance.state == before) {
+    forget_if_done(header.key);
+    return Outcome::unwanted;
+  }
+  SampleEnvelope news = header;  // it does not expire, and is the last of its instance
+  news.lifespan_ns = endless;
+  if (instance.last_source) news.source_timestamp = std::max(news.source_timestamp, *instance.last_source);
+  return store(instance, news, nullptr);
+}
+
+bool SampleCache::on_gone(const EndpointId& writer) {
+  bool changed = false;
+  std::vector<Digest> touched;
+  for (auto& [key, instance] : instances_) {
+    if (instance.writers.contains(writer)) touched.push_back(Digest{key});
+  }
+  for (const Digest& key : touched) {
+    SampleEnvelope header;
+    header.key = key;
+    header.writer = writer;
+    changed = change(instances_.at(key.words), header, SampleKind::unregister) == Outcome::stored || changed;
+  }
+  return changed;
+}
+
+bool SampleCache::selects(const SampleSelection& which, const Stored& stored, const Instance& instance,
+                          std::int64_t now_ns) const {
+  const ReadSample& sample = stored.sample;
+  if (stored.expires_ns <= now_ns || (sample.sample_state & which.sample_states) == 0) return false;
+  if ((instance.view_state & which.view_states) == 0 || (instance.state & which.instance_states) == 0) return false;
+  if (which.instance && !(*which.instance == sample.instance)) return false;
+  return !which.matches || (sample.data && which.matches(sample.data.get()));
+}
+
+bool SampleCache::any(const SampleSelection& which, std::int64_t now_ns) const {
+  return std::any_of(samples_.begin(), samples_.end(), [&](const auto& each) {
+    return selects(which, each.second, instances_.at(each.second.sample.instance.words), now_ns);
+  });
+}
+
+std::vector<ReadSample> SampleCache::get(const SampleSelection& which, bool take, std::int64_t now_ns) {
+  std::vector<ReadSample> handed;
+  std::vector<Place> places;
+  std::set<std::array<std::uint64_t, 2>> touched;
+  std::vector<Place> expired;
+  for (auto& [place, stored] : samples_) {
+    if (stored.expires_ns <= now_ns) expired.push_back(place);
+    if (handed.size() >= which.most) break;
+    const Instance& instance = instances_.at(stored.sample.instance.words);
+    if (!selects(which, stored, instance, now_ns)) continue;
+    ReadSample& sample = handed.emplace_back(stored.sample);
+    sample.view_state = instance.view_state;
+    sample.instance_state = instance.state;
+    stored.sample.sample_state = sample_read;
+    places.push_back(place);
+    touched.insert(sample.instance.words);
+  }
+  rank(handed, instances_);
+  for (const auto& key : touched) instances_.at(key).view_state = view_not_new;
+  if (!take) places.clear();
+  places.insert(places.end(), expired.begin(), expired.end());
+  for (const Place& place : places) {
+    const Digest key = samples_.at(place).sample.instance;
+    drop(instances_.at(key.words), place);
+    forget_if_done(key);
+  }
+  return handed;
+}
+
+void SampleCache::rank(std::vector<ReadSample>& handed, const Instances& instances) {
+  const auto generation = [](const auto& of) { return of.disposed_generation + of.no_writers_generation; };
+  std::map<std::array<std::uint64_t, 2>, std::pair<std::uint32_t, std::uint32_t>> last;  // how many behind, and the last's
+  for (auto each = handed.rbegin(); each != handed.rend(); ++each) {
+    const auto [of_instance, first] = last.try_emplace(each->instance.words, 0, generation(*each));
+    each->sample_rank = of_instance->second.first++;
+    each->generation_rank = of_instance->second.second - generation(*each);
+    each->absolute_generation_rank = generation(instances.at(each->instance.words)) - generation(*each);
+  }
+}
+
+void SampleCache::drop(Instance& instance, const Place& place) {
+  instance.samples.erase(place);
+  samples_.erase(place);
+}
+
+// An instance that nobody writes and of which nothing is left would stay for ever.
+void SampleCache::forget_if_done(const Digest& key) {
+  const auto found = instances_.find(key.words);
+  if (found == instances_.end()) return;
+  const Instance& instance = found->second;
+  if (instance.state != instance_alive && instance.samples.empty() && instance.writers.empty()) instances_.erase(found);
+}
+
+bool SampleCache::full() const {
+  if (!rules_.waits) return false;
+  if (rules_.samples_max > 0 && samples_.size() >= rules_.samples_max) return true;
+  return rules_.instance_samples_max > 0 && std::any_of(instances_.begin(), instances_.end(), [&](const auto& each) {
+           return each.second.samples.size() >= rules_.instance_samples_max;
+         });
+}
+
+std::shared_ptr<const void> SampleCache::key_value(const Digest& instance) const {
+  const auto found = instances_.find(instance.words);
+  return found == instances_.end() ? nullptr : found->second.key;
+}
+
+}  // namespace spindrift::topics

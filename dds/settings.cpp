@@ -1,0 +1,198 @@
+// Policies as the rules of writers and readers, and the refusals of those that are not here.
+#include <spindrift/dds/settings.hpp>
+
+#include <string>
+
+namespace spindrift::topics {
+namespace {
+
+using namespace dds::core::policy;
+using dds::core::Duration;
+using dds::core::InconsistentPolicyError;
+using dds::core::InvalidArgumentError;
+using dds::core::UnsupportedError;
+
+[[noreturn]] void refuse(const std::string& policy, const std::string& why) {
+  throw UnsupportedError("policy " + policy + " is not supported so: " + why);
+}
+[[noreturn]] void contradict(const std::string& words) { throw InconsistentPolicyError(words); }
+
+template <class Data>
+void refuse_data(const Data& data, const char* policy) {
+  if (!data.value().empty()) refuse(policy, "nobody is told of an application's own bytes; publish them as a topic");
+}
+
+void check_limits(const History& history, const ResourceLimits& limits) {
+  for (const std::int32_t each : {limits.max_samples(), limits.max_instances(), limits.max_samples_per_instance()}) {
+    if (each != LENGTH_UNLIMITED && each < 1)
+      throw InvalidArgumentError("policy ResourceLimits: a limit is 1 or more, or LENGTH_UNLIMITED");
+  }
+  if (history.kind() == HistoryKind::KEEP_LAST && (history.depth() < 1 || history.depth() > UINT16_MAX)) {
+    throw InvalidArgumentError("policy History: a depth is 1 to 65535");
+  }
+  const std::int32_t of_instance = limits.max_samples_per_instance();
+  if (history.kind() == HistoryKind::KEEP_LAST && of_instance != LENGTH_UNLIMITED && of_instance < history.depth()) {
+    contradict("policies History and ResourceLimits: the depth is more than max_samples_per_instance");
+  }
+  if (limits.max_samples() != LENGTH_UNLIMITED && of_instance != LENGTH_UNLIMITED && limits.max_samples() < of_instance) {
+    contradict("policy ResourceLimits: max_samples is less than max_samples_per_instance");
+  }
+}
+
+/// The policies that readers, writers and topics have in common.
+template <class Qos>
+void check_common(const Qos& qos) {
+  const auto& liveliness = qos.template policy<Liveliness>();
+  if (liveliness.kind() != LivelinessKind::AUTOMATIC)
+    refuse("Liveliness", "the group finds out which participants live, so AUTOMATIC is the only kind");
+  if (liveliness.lease_duration() != Duration::infinite())
+    refuse("Liveliness",
+           "when a participant counts as dead is the group's to say ([DERECHO] heartbeat_ms and the fabric), so the "
+           "lease_duration is infinite");
+  if (qos.template policy<LatencyBudget>().duration() != Duration::zero())
+    refuse("LatencyBudget", "nothing waits to become a batch, so there is no budget to spend");
+  if (qos.template policy<Deadline>().period() == Duration::zero())
+    throw InvalidArgumentError("policy Deadline: a period is more than zero");
+  check_limits(qos.template policy<History>(), qos.template policy<ResourceLimits>());
+}
+
+template <class Qos>
+void check_sent(const Qos& qos) {
+  check_common(qos);
+  if (qos.template policy<TransportPriority>().value() != 0)
+    refuse("TransportPriority", "all topics share what carries them alike");
+  const auto& service = qos.template policy<DurabilityService>();
+  if (service.service_cleanup_delay() != Duration::zero())
+    refuse("DurabilityService",
+           "an instance stays in the history until newer samples take its place, so service_cleanup_delay is zero");
+  if (service.history_kind() != HistoryKind::KEEP_LAST)
+    refuse("DurabilityService", "a history of all would grow for ever; keep the last ones");
+  if (service.history_depth() < 1 || service.history_depth() > UINT16_MAX)
+    throw InvalidArgumentError("policy DurabilityService: a history_depth is 1 to 65535");
+  for (const std::int32_t each : {service.max_samples(), service.max_instances(), service.max_samples_per_instance()}) {
+    if (each != LENGTH_UNLIMITED) refuse("DurabilityService", "the history's depth is its only limit");
+  }
+}
+
+std::uint8_t number(auto kind) { return static_cast<std::uint8_t>(kind); }
+std::size_t bound(std::int32_t limit) { return limit == LENGTH_UNLIMITED ? 0 : static_cast<std::size_t>(limit); }
+
+std::vector<std::string> names(const Partition& partition) {
+  if (partition.name().size() > partition_count_max)
+    throw InvalidArgumentError("policy Partition: there are more than " + std::to_string(partition_count_max) + " names");
+  for (const std::string& each : partition.name()) {
+    if (each.size() > topic_name_bytes_max) throw InvalidArgumentError("policy Partition: a name has more than 256 bytes");
+  }
+  return partition.name();
+}
+
+/// The qualities that writers offer and readers request alike.
+template <class Qos>
+EndpointQos common(const Qos& qos, const dds::pub::qos::PublisherQos& around) {
+  EndpointQos made;
+  made.reliability = number(qos.template policy<Reliability>().kind());
+  made.durability = number(qos.template policy<Durability>().kind());
+  made.ownership = number(qos.template policy<Ownership>().kind());
+  made.destination_order = number(qos.template policy<DestinationOrder>().kind());
+  made.access_scope = number(around.policy<Presentation>().access_scope());
+  made.ordered_access = around.policy<Presentation>().ordered_access() ? 1 : 0;
+  made.deadline_ns = qos.template policy<Deadline>().period().to_nanosecs();
+  made.partitions = names(around.policy<Partition>());
+  return made;
+}
+
+}  // namespace
+
+void check(const dds::domain::qos::DomainParticipantQos& qos) {
+  refuse_data(qos.policy<UserData>(), "UserData");
+  if (!qos.policy<EntityFactory>().autoenable_created_entities())
+    refuse("EntityFactory", "entities are enabled when they are made");
+}
+
+void check(const dds::topic::qos::TopicQos& qos) {
+  refuse_data(qos.policy<TopicData>(), "TopicData");
+  check_sent(qos);
+  if (qos.policy<Durability>().kind() != DurabilityKind::VOLATILE &&
+      qos.policy<Reliability>().kind() == ReliabilityKind::BEST_EFFORT)
+    contradict(
+        "policies Durability and Reliability: a topic that keeps samples for late joiners has one order, so it is RELIABLE");
+}
+
+void check(const dds::pub::qos::PublisherQos& qos) {
+  refuse_data(qos.policy<GroupData>(), "GroupData");
+  if (!qos.policy<EntityFactory>().autoenable_created_entities())
+    refuse("EntityFactory", "entities are enabled when they are made");
+  const auto& presentation = qos.policy<Presentation>();
+  if (presentation.access_scope() == PresentationAccessScopeKind::GROUP)
+    refuse("Presentation", "topics have no order among each other, so GROUP is no access scope");
+  if (presentation.coherent_access()) refuse("Presentation", "samples are not put together to coherent sets");
+  static_cast<void>(names(qos.policy<Partition>()));
+}
+
+EndpointQos offered(const dds::pub::qos::DataWriterQos& qos, const dds::pub::qos::PublisherQos& publisher,
+                    const dds::topic::qos::TopicQos& topic) {
+  refuse_data(qos.policy<UserData>(), "UserData");
+  check_sent(qos);
+  EndpointQos made = common(qos, publisher);
+  made.strength = qos.policy<OwnershipStrength>().value();
+  if (topic.policy<Reliability>().kind() == ReliabilityKind::BEST_EFFORT) {
+    // Writers offer nothing that their topic does not keep.
+    if (made.durability > 0) contradict("policy Durability: the topic is BEST_EFFORT, which keeps nothing for late joiners");
+    if (made.ordered_access > 0 || made.access_scope > 0)
+      contradict("policy Presentation: the topic is BEST_EFFORT, which has no order");
+    made.reliability = 0;
+  }
+  return made;
+}
+
+WriterRules writer_rules(const dds::pub::qos::DataWriterQos& qos) {
+  WriterRules rules;
+  rules.blocking_ns_max = qos.policy<Reliability>().max_blocking_time().to_nanosecs();
+  rules.lifespan_ns = qos.policy<Lifespan>().duration().to_nanosecs();
+  rules.disposes = qos.policy<WriterDataLifecycle>().autodispose_unregistered_instances();
+  switch (qos.policy<Durability>().kind()) {
+    case DurabilityKind::VOLATILE: break;
+    case DurabilityKind::TRANSIENT_LOCAL:
+      if (qos.policy<History>().kind() == HistoryKind::KEEP_ALL)
+        refuse("History",
+               "a TRANSIENT_LOCAL writer's history is what late joiners get, and all of it would grow for ever; keep the "
+               "last ones");
+      rules.depth = static_cast<std::uint16_t>(qos.policy<History>().depth());
+      break;
+    case DurabilityKind::TRANSIENT:
+    case DurabilityKind::PERSISTENT:
+      rules.depth = static_cast<std::uint16_t>(qos.policy<DurabilityService>().history_depth());
+      break;
+  }
+  return rules;
+}
+
+EndpointQos requested(const dds::sub::qos::DataReaderQos& qos, const dds::sub::qos::SubscriberQos& subscriber) {
+  refuse_data(qos.policy<UserData>(), "UserData");
+  check_common(qos);
+  const auto& lifecycle = qos.policy<ReaderDataLifecycle>();
+  if (lifecycle.autopurge_nowriter_samples_delay() != Duration::infinite() ||
+      lifecycle.autopurge_disposed_samples_delay() != Duration::infinite()) {
+    refuse("ReaderDataLifecycle", "samples stay until they are taken");
+  }
+  if (qos.policy<TimeBasedFilter>().minimum_separation() > qos.policy<Deadline>().period())
+    contradict("policies TimeBasedFilter and Deadline: the minimum_separation is more than the period");
+  return common(qos, subscriber);
+}
+
+CacheRules cache_rules(const dds::sub::qos::DataReaderQos& qos) {
+  const auto& history = qos.policy<History>();
+  const auto& limits = qos.policy<ResourceLimits>();
+  CacheRules rules;
+  rules.depth = history.kind() == HistoryKind::KEEP_ALL ? 0 : static_cast<std::size_t>(history.depth());
+  rules.samples_max = bound(limits.max_samples());
+  rules.instances_max = bound(limits.max_instances());
+  rules.instance_samples_max = bound(limits.max_samples_per_instance());
+  rules.separation_ns = qos.policy<TimeBasedFilter>().minimum_separation().to_nanosecs();
+  rules.exclusive = qos.policy<Ownership>().kind() == OwnershipKind::EXCLUSIVE;
+  rules.by_source = qos.policy<DestinationOrder>().kind() == DestinationOrderKind::BY_SOURCE_TIMESTAMP;
+  rules.waits = history.kind() == HistoryKind::KEEP_ALL && qos.policy<Reliability>().kind() == ReliabilityKind::RELIABLE;
+  return rules;
+}
+
+}  // namespace spindrift::topics

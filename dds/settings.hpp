@@ -1,0 +1,24 @@
+// The meaning of policies here; those that are not supported are refused, with their names and the reason.
+#pragma once
+
+#include <spindrift/dds/qos.hpp>
+#include <spindrift/dds/sample_cache.hpp>
+#include <spindrift/dds/writer_core.hpp>
+
+namespace spindrift::topics {
+
+// All throw dds::core::UnsupportedError, InconsistentPolicyError or InvalidArgumentError.
+
+void check(const dds::domain::qos::DomainParticipantQos& qos);
+void check(const dds::topic::qos::TopicQos& qos);
+/// Publishers' and subscribers'.
+void check(const dds::pub::qos::PublisherQos& qos);
+
+/// `topic`: as its topic was made.
+[[nodiscard]] EndpointQos offered(const dds::pub::qos::DataWriterQos& qos, const dds::pub::qos::PublisherQos& publisher,
+                                  const dds::topic::qos::TopicQos& topic);
+[[nodiscard]] WriterRules writer_rules(const dds::pub::qos::DataWriterQos& qos);
+[[nodiscard]] EndpointQos requested(const dds::sub::qos::DataReaderQos& qos, const dds::sub::qos::SubscriberQos& subscriber);
+[[nodiscard]] CacheRules cache_rules(const dds::sub::qos::DataReaderQos& qos);
+
+}  // namespace spindrift::topics

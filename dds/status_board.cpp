@@ -1,0 +1,133 @@
+// Statuses that change, the thread that tells listeners, and the bell that wakes wait-sets.
+#include <spindrift/dds/status_board.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::topics {
+
+std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+std::int64_t wall_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+ProcessBell& ProcessBell::of_process() {
+  static ProcessBell bell;
+  return bell;
+}
+void ProcessBell::ring() {
+  const std::lock_guard lock(mutex_);
+  ++rung_;
+  changed_.notify_all();
+}
+std::uint64_t ProcessBell::rung() {
+  const std::lock_guard lock(mutex_);
+  return rung_;
+}
+void ProcessBell::wait(std::uint64_t since, std::chrono::steady_clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  const auto rang = [&] { return rung_ != since; };
+  if (until == std::chrono::steady_clock::time_point::max()) return changed_.wait(lock, rang);
+  changed_.wait_until(lock, until, rang);
+}
+
+void ListenerThread::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void ListenerThread::stop() {
+  {
+    const std::lock_guard lock(monitor_.mutex);
+    stops_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void ListenerThread::post(std::shared_ptr<StatusBoard> board) {
+  posted_.push_back(std::move(board));
+  wake_.notify_all();
+}
+
+void ListenerThread::add_timer(const EndpointId& id, Check check) {
+  timers_.insert_or_assign(id, Timer{std::move(check), 0});
+  look_again();
+}
+
+void ListenerThread::look_again() {
+  for (auto& [id, timer] : timers_) timer.due_ns = 0;
+  looks_again_ = true;
+  wake_.notify_all();
+}
+
+void ListenerThread::await_idle(std::unique_lock<std::mutex>& lock, const StatusBoard& board) {
+  if (is_current()) return;
+  monitor_.changed.wait(lock, [&] { return running_ != &board; });
+}
+
+std::int64_t ListenerThread::check_timers() {
+  const std::int64_t now = steady_ns();
+  std::int64_t next = endless;
+  for (auto& [id, timer] : timers_) {
+    if (timer.due_ns <= now) timer.due_ns = timer.check(now);
+    next = std::min(next, timer.due_ns);
+  }
+  return next;
+}
+
+void ListenerThread::run() {
+  std::unique_lock lock(monitor_.mutex);
+  while (!stops_) {
+    looks_again_ = false;
+    const std::int64_t due = check_timers();
+    if (posted_.empty()) {
+      const auto woken = [&] { return stops_ || looks_again_ || !posted_.empty(); };
+      if (due == endless) {
+        wake_.wait(lock, woken);
+      } else {
+        wake_.wait_for(lock, std::chrono::nanoseconds(std::max<std::int64_t>(due - steady_ns(), 0)), woken);
+      }
+      continue;
+    }
+    const std::shared_ptr<StatusBoard> board = std::move(posted_.front());
+    posted_.pop_front();
+    auto said = board->take_posted();
+    if (!said.first || said.second == 0) continue;
+    running_ = board.get();
+    lock.unlock();
+    try {
+      said.first(said.second);
+    } catch (const std::exception& thrown) {
+      log::warn(log::Room::dds, "a listener threw, and its call is over", {{"what", thrown.what()}});
+    }
+    said.first = nullptr;  // what it holds may end here, and would want the monitor
+    lock.lock();
+    running_ = nullptr;
+    monitor_.changed.notify_all();
+  }
+}
+
+void StatusBoard::raise(std::uint32_t statuses) {
+  changed_ |= statuses;
+  ProcessBell::of_process().ring();
+  if (!call_ || (statuses & mask_) == 0) return;
+  const bool waits = posted_ != 0;
+  posted_ |= statuses & mask_;
+  if (!waits) thread_.post(shared_from_this());
+}
+
+void StatusBoard::set_listener(Call call, std::uint32_t mask) {
+  call_ = std::move(call);
+  mask_ = mask;
+  posted_ = 0;
+  // Statuses that have changed already are told, too: nobody can set a listener before the entity is made.
+  if (call_ && (changed_ & mask_) != 0) raise(changed_ & mask_);
+}
+
+std::pair<StatusBoard::Call, std::uint32_t> StatusBoard::take_posted() { return {call_, std::exchange(posted_, 0)}; }
+
+}  // namespace spindrift::topics

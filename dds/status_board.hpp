@@ -1,0 +1,111 @@
+// The statuses of one entity that changed, and whoever hears of it: conditions, and a listener on its participant's thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <spindrift/dds/endpoint.hpp>
+
+namespace spindrift::topics {
+
+/// The guard of all that a participant has, and the place where its threads wait for each other.
+struct Monitor {
+  std::mutex mutex;
+  std::condition_variable changed;
+};
+
+/// Rings for all wait-sets of the process: some condition may have changed.
+class ProcessBell {
+ public:
+  [[nodiscard]] static ProcessBell& of_process();
+  void ring();
+  [[nodiscard]] std::uint64_t rung();
+  /// Returns when it has rung since it had rung so often, or the time is over.
+  void wait(std::uint64_t since, std::chrono::steady_clock::time_point until);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t rung_ = 0;
+};
+
+class StatusBoard;
+
+/// The thread that calls the listeners of one participant's entities, one at a time, and looks at their deadlines. So a
+/// listener may wait, write and read, and holds up other listeners alone.
+class ListenerThread {
+ public:
+  explicit ListenerThread(Monitor& monitor) : monitor_(monitor) {}
+  ~ListenerThread() { stop(); }
+  ListenerThread(const ListenerThread&) = delete;
+  ListenerThread& operator=(const ListenerThread&) = delete;
+
+  void start();
+  [[nodiscard]] bool is_current() const { return std::this_thread::get_id() == thread_.get_id(); }
+  /// Returns when no listener is called any more; at once where one itself says so.
+  void stop();
+
+  // With the monitor held:
+  void post(std::shared_ptr<StatusBoard> board);
+  /// `check(now)` looks at what is due, and returns when it is to be called next; both on the steady clock.
+  using Check = std::function<std::int64_t(std::int64_t now_ns)>;
+  void add_timer(const EndpointId& id, Check check);
+  void remove_timer(const EndpointId& id) { timers_.erase(id); }
+  /// Something is due earlier than was said.
+  void look_again();
+  /// Returns when that board's listener does not run; at once on its own thread.
+  void await_idle(std::unique_lock<std::mutex>& lock, const StatusBoard& board);
+
+ private:
+  struct Timer {
+    Check check;
+    std::int64_t due_ns;
+  };
+  void run();
+  [[nodiscard]] std::int64_t check_timers();
+
+  Monitor& monitor_;
+  std::condition_variable wake_;
+  std::deque<std::shared_ptr<StatusBoard>> posted_;
+  std::map<EndpointId, Timer> timers_;
+  const StatusBoard* running_ = nullptr;
+  bool looks_again_ = false;
+  bool stops_ = false;
+  std::thread thread_;
+};
+
+class StatusBoard : public std::enable_shared_from_this<StatusBoard> {
+ public:
+  using Call = std::function<void(std::uint32_t statuses)>;
+  explicit StatusBoard(ListenerThread& thread) : thread_(thread) {}
+
+  // With the monitor held:
+  /// These changed.
+  void raise(std::uint32_t statuses);
+  /// They were looked at.
+  void clear(std::uint32_t statuses) { changed_ &= ~statuses; }
+  [[nodiscard]] std::uint32_t changed() const noexcept { return changed_; }
+  void set_listener(Call call, std::uint32_t mask);
+  /// The listener, and what it is to hear now.
+  [[nodiscard]] std::pair<Call, std::uint32_t> take_posted();
+
+ private:
+  ListenerThread& thread_;
+  std::uint32_t changed_ = 0;
+  std::uint32_t posted_ = 0;
+  std::uint32_t mask_ = 0;
+  Call call_;
+};
+
+/// Nanoseconds of the clock that deadlines are of.
+[[nodiscard]] std::int64_t steady_ns();
+/// Nanoseconds since 1970, by which samples are stamped.
+[[nodiscard]] std::int64_t wall_ns();
+
+}  // namespace spindrift::topics

@@ -1,0 +1,265 @@
+// dds::sub: subscribers, readers, and what they hand out.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <spindrift/dds/cond.hpp>
+#include <spindrift/dds/data_state.hpp>
+#include <spindrift/dds/participant.hpp>
+#include <spindrift/dds/reader_statuses.hpp>
+
+namespace dds::sub {
+
+class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
+ public:
+  using Reference::Reference;
+  /// Throws UnsupportedError.
+  explicit Subscriber(const domain::DomainParticipant& participant, const qos::SubscriberQos& qos = {})
+      : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos)) {}
+  [[nodiscard]] const qos::SubscriberQos& qos() const { return delegate()->qos(); }
+  [[nodiscard]] domain::DomainParticipant participant() const {
+    return domain::DomainParticipant(delegate()->participant());
+  }
+  static qos::DataReaderQos default_datareader_qos();
+};
+
+/// A sample, or news of an instance, which has no data.
+template <class T>
+class Sample {
+ public:
+  explicit Sample(spindrift::topics::ReadSample read) : data_(std::static_pointer_cast<const T>(read.data)), info_(read) {}
+  /// Throws PreconditionNotMetError: `info().valid()` is false.
+  [[nodiscard]] const T& data() const {
+    if (data_ == nullptr)
+      throw core::PreconditionNotMetError("the sample has no data, but news of its instance: ask info().valid()");
+    return *data_;
+  }
+  operator const T&() const { return data(); }  // NOLINT: implicit as in OMG's API
+  [[nodiscard]] const SampleInfo& info() const { return info_; }
+
+ private:
+  std::shared_ptr<const T> data_;
+  SampleInfo info_;
+};
+
+/// Samples that were read or taken. They are the reader's own memory, which all readers of the participant share; each stays
+/// as long as anything refers to it, so there is nothing to return.
+template <class T>
+class LoanedSamples {
+ public:
+  using const_iterator = typename std::vector<Sample<T>>::const_iterator;
+  LoanedSamples() = default;
+  explicit LoanedSamples(std::vector<spindrift::topics::ReadSample> read) {
+    samples_.reserve(read.size());
+    for (auto& each : read) samples_.emplace_back(std::move(each));
+  }
+  [[nodiscard]] const_iterator begin() const { return samples_.begin(); }
+  [[nodiscard]] const_iterator end() const { return samples_.end(); }
+  [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(samples_.size()); }
+  [[nodiscard]] const Sample<T>& operator[](std::size_t at) const { return samples_.at(at); }
+  void return_loan() { samples_.clear(); }
+
+ private:
+  std::vector<Sample<T>> samples_;
+};
+
+template <class T>
+class DataReader;
+
+/// Hears of a reader's statuses, on its participant's thread for listeners.
+template <class T>
+class DataReaderListener {
+ public:
+  virtual ~DataReaderListener() = default;
+  virtual void on_requested_deadline_missed(DataReader<T>& reader, const core::status::RequestedDeadlineMissedStatus&) = 0;
+  virtual void on_requested_incompatible_qos(DataReader<T>& reader, const core::status::RequestedIncompatibleQosStatus&) = 0;
+  virtual void on_sample_rejected(DataReader<T>& reader, const core::status::SampleRejectedStatus&) = 0;
+  virtual void on_liveliness_changed(DataReader<T>& reader, const core::status::LivelinessChangedStatus&) = 0;
+  virtual void on_data_available(DataReader<T>& reader) = 0;
+  virtual void on_subscription_matched(DataReader<T>& reader, const core::status::SubscriptionMatchedStatus&) = 0;
+  virtual void on_sample_lost(DataReader<T>& reader, const core::status::SampleLostStatus&) = 0;
+};
+template <class T>
+class NoOpDataReaderListener : public DataReaderListener<T> {
+ public:
+  void on_requested_deadline_missed(DataReader<T>&, const core::status::RequestedDeadlineMissedStatus&) override {}
+  void on_requested_incompatible_qos(DataReader<T>&, const core::status::RequestedIncompatibleQosStatus&) override {}
+  void on_sample_rejected(DataReader<T>&, const core::status::SampleRejectedStatus&) override {}
+  void on_liveliness_changed(DataReader<T>&, const core::status::LivelinessChangedStatus&) override {}
+  void on_data_available(DataReader<T>&) override {}
+  void on_subscription_matched(DataReader<T>&, const core::status::SubscriptionMatchedStatus&) override {}
+  void on_sample_lost(DataReader<T>&, const core::status::SampleLostStatus&) override {}
+};
+
+/// Reads samples of a topic. Any thread.
+template <class T>
+class DataReader : public core::Reference<spindrift::topics::ReaderEntity> {
+ public:
+  using DataType = T;
+  using Listener = DataReaderListener<T>;
+  using Reference::Reference;
+
+  /// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError, PreconditionNotMetError, AlreadyClosedError.
+  DataReader(const Subscriber& subscriber, const topic::Topic<T>& topic)
+      : DataReader(subscriber, topic, Subscriber::default_datareader_qos()) {}
+  DataReader(const Subscriber& subscriber, const topic::Topic<T>& topic, const qos::DataReaderQos& qos,
+             Listener* listener = nullptr, const core::status::StatusMask& mask = core::status::StatusMask::all())
+      : DataReader(subscriber, topic, qos, std::function<bool(const void*)>(), listener, mask) {}
+  DataReader(const Subscriber& subscriber, const topic::ContentFilteredTopic<T>& topic,
+             const qos::DataReaderQos& qos = Subscriber::default_datareader_qos(), Listener* listener = nullptr,
+             const core::status::StatusMask& mask = core::status::StatusMask::all())
+      : DataReader(subscriber, topic.topic(), qos, topic.filter(), listener, mask) {}
+
+  [[nodiscard]] LoanedSamples<T> read() { return select().read(); }
+  [[nodiscard]] LoanedSamples<T> take() { return select().take(); }
+
+  /// The samples to read or take, said step by step: `reader.select().max_samples(5).state(DataState::new_data()).take()`.
+  class Selector {
+   public:
+    explicit Selector(const DataReader& reader) : reader_(reader) {}
+    Selector& max_samples(std::uint32_t most) { return which_.most = most, *this; }
+    Selector& instance(const core::InstanceHandle& instance) { return which_.instance = instance.name(), *this; }
+    Selector& state(const status::DataState& state) { return state.put(which_), *this; }
+    /// In place of OMG's Query, whose SQL names fields.
+    Selector& content(std::function<bool(const T&)> matches) {
+      which_.matches = [matches = std::move(matches)](const void* sample) {
+        return matches(*static_cast<const T*>(sample));
+      };
+      return *this;
+    }
+    [[nodiscard]] LoanedSamples<T> read() { return LoanedSamples<T>(reader_.delegate()->get(which_, false)); }
+    [[nodiscard]] LoanedSamples<T> take() { return LoanedSamples<T>(reader_.delegate()->get(which_, true)); }
+
+   private:
+    DataReader reader_;
+    spindrift::topics::SampleSelection which_;
+  };
+  [[nodiscard]] Selector select() const { return Selector(*this); }
+
+  /// The instance's last sample, for its keys. Throws InvalidArgumentError: this reader has no such instance.
+  T key_value(T& sample, const core::InstanceHandle& instance) const {
+    const auto value = std::static_pointer_cast<const T>(delegate()->key_value(instance.name()));
+    if (!value) throw core::InvalidArgumentError("the handle names no instance of this reader");
+    return sample = *value;
+  }
+  /// Nil: this reader has no instance with the keys of the sample.
+  [[nodiscard]] core::InstanceHandle lookup_instance(const T& sample) const {
+    const spindrift::Digest key = spindrift::topics::type_support<T>().key(&sample);
+    return delegate()->key_value(key) ? core::InstanceHandle(key) : core::InstanceHandle::nil();
+  }
+
+  /// The listener outlives the reader, or its removal (nullptr), which waits until none of its functions runs.
+  void listener(Listener* listener, const core::status::StatusMask& mask) {
+    if (listener == nullptr) return delegate()->set_listener(nullptr, mask);
+    delegate()->set_listener(
+        [weak = std::weak_ptr(delegate()), listener](std::uint32_t statuses) {
+          if (const auto alive = weak.lock()) tell(*listener, DataReader(alive), statuses);
+        },
+        mask);
+  }
+
+  [[nodiscard]] core::status::SubscriptionMatchedStatus subscription_matched_status() const {
+    return spindrift::topics::subscription_matched(*delegate());
+  }
+  [[nodiscard]] core::status::RequestedIncompatibleQosStatus requested_incompatible_qos_status() const {
+    return spindrift::topics::requested_incompatible(*delegate());
+  }
+  [[nodiscard]] core::status::RequestedDeadlineMissedStatus requested_deadline_missed_status() const {
+    return spindrift::topics::requested_deadline(*delegate());
+  }
+  [[nodiscard]] core::status::LivelinessChangedStatus liveliness_changed_status() const {
+    return spindrift::topics::liveliness_changed(*delegate());
+  }
+  [[nodiscard]] core::status::SampleLostStatus sample_lost_status() const {
+    return spindrift::topics::sample_lost(*delegate());
+  }
+  [[nodiscard]] core::status::SampleRejectedStatus sample_rejected_status() const {
+    return spindrift::topics::sample_rejected(*delegate());
+  }
+  [[nodiscard]] core::status::StatusMask status_changes() const {
+    return core::status::StatusMask(delegate()->status_changes());
+  }
+  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
+  [[nodiscard]] const qos::DataReaderQos& qos() const { return delegate()->qos(); }
+  [[nodiscard]] topic::Topic<T> topic_description() const { return topic::Topic<T>(delegate()->topic()); }
+  [[nodiscard]] Subscriber subscriber() const { return Subscriber(delegate()->subscriber()); }
+
+ private:
+  DataReader(const Subscriber& subscriber, const topic::Topic<T>& topic, const qos::DataReaderQos& qos,
+             std::function<bool(const void*)> filter, Listener* listener, const core::status::StatusMask& mask)
+      : Reference(std::make_shared<spindrift::topics::ReaderEntity>(subscriber.delegate(), topic.delegate(), qos,
+                                                                    std::move(filter))) {
+    if (listener != nullptr) this->listener(listener, mask);
+  }
+  static void tell(Listener& listener, DataReader reader, std::uint32_t statuses) {
+    using spindrift::topics::StatusBit;
+    const auto said = [&](std::uint32_t bit) { return (statuses & bit) != 0; };
+    if (said(StatusBit::subscription)) listener.on_subscription_matched(reader, reader.subscription_matched_status());
+    if (said(StatusBit::requested_incompatible))
+      listener.on_requested_incompatible_qos(reader, reader.requested_incompatible_qos_status());
+    if (said(StatusBit::data)) listener.on_data_available(reader);
+    if (said(StatusBit::rejected)) listener.on_sample_rejected(reader, reader.sample_rejected_status());
+    if (said(StatusBit::lost)) listener.on_sample_lost(reader, reader.sample_lost_status());
+    if (said(StatusBit::requested_deadline))
+      listener.on_requested_deadline_missed(reader, reader.requested_deadline_missed_status());
+    if (said(StatusBit::liveliness)) listener.on_liveliness_changed(reader, reader.liveliness_changed_status());
+  }
+};
+
+/// The writers that a reader matches.
+template <class T>
+[[nodiscard]] core::InstanceHandleSeq matched_publications(const DataReader<T>& reader) {
+  return reader.delegate()->matched();
+}
+
+}  // namespace dds::sub
+
+namespace dds::sub::cond {
+
+/// A reader has samples in such states.
+class ReadCondition : public core::cond::Condition {
+ public:
+  template <class T>
+  ReadCondition(const DataReader<T>& reader, const status::DataState& state) : ReadCondition(reader, selection(state)) {}
+  template <class T, class Handler>
+  ReadCondition(const DataReader<T>& reader, const status::DataState& state, const Handler& handler)
+      : ReadCondition(reader, state) {
+    this->handler(handler);
+  }
+
+ protected:
+  template <class T>
+  ReadCondition(const DataReader<T>& reader, spindrift::topics::SampleSelection which)
+      : Condition([weak = std::weak_ptr(reader.delegate()), which = std::move(which)] {
+          const auto alive = weak.lock();
+          return alive && alive->any(which);
+        }) {}
+  static spindrift::topics::SampleSelection selection(const status::DataState& state) {
+    spindrift::topics::SampleSelection which;
+    state.put(which);
+    return which;
+  }
+};
+
+/// And whose data match: by a function, where OMG's Query has SQL.
+class QueryCondition : public ReadCondition {
+ public:
+  template <class T>
+  QueryCondition(const DataReader<T>& reader, std::function<bool(const T&)> matches, const status::DataState& state)
+      : ReadCondition(reader, selection<T>(state, std::move(matches))) {}
+
+ private:
+  template <class T>
+  static spindrift::topics::SampleSelection selection(const status::DataState& state,
+                                                      std::function<bool(const T&)> matches) {
+    spindrift::topics::SampleSelection which = ReadCondition::selection(state);
+    which.matches = [matches = std::move(matches)](const void* sample) { return matches(*static_cast<const T*>(sample)); };
+    return which;
+  }
+};
+
+}  // namespace dds::sub::cond

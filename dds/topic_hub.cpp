@@ -1,0 +1,152 @@
+// The ways of a topic's messages at one participant.
+#include <spindrift/dds/topic_hub.hpp>
+
+#include <algorithm>
+
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::topics {
+
+void TopicHub::open(Subgroup& subgroup, const TypeSupport& type) {
+  subgroup_ = &subgroup;
+  type_ = &type;
+}
+
+void TopicHub::on_message(const SampleMessage& message) {
+  const SampleEnvelope& header = message.header;
+  if (const auto own = local_writers_.find(header.writer); own != local_writers_.end()) {
+    own->second->on_delivered(header.sequence);
+  }
+  if (local_readers_.empty() || (waiting_.empty() && known(header.writer))) return apply(header, message.bytes);
+  waiting_.push_back({header, {message.bytes.begin(), message.bytes.end()}});
+}
+
+void TopicHub::apply(const SampleEnvelope& header, std::span<const std::byte> bytes) {
+  if (static_cast<SampleKind>(header.kind) == SampleKind::gone) {
+    if (!writers_.contains(header.writer)) ended_early_.insert(header.writer);
+    history_.on_gone(header.writer);
+    return forget_writer(header.writer, false);
+  }
+  history_.add(header, bytes);
+  const auto wants = [&](const auto& each) { return each.second->wants(header.writer); };
+  if (std::none_of(local_readers_.begin(), local_readers_.end(), wants)) return;
+  const std::shared_ptr<const void> data = decoded(header, bytes);
+  if (!data) return;
+  for (const auto& [id, reader] : local_readers_) {
+    if (reader->wants(header.writer)) give(*reader, header, data);
+  }
+}
+
+void TopicHub::give(ReaderCore& reader, const SampleEnvelope& header, std::shared_ptr<const void> data) {
+  reader.on_sample(header, header.kind == static_cast<std::uint8_t>(SampleKind::data) ? std::move(data) : nullptr);
+}
+
+std::shared_ptr<const void> TopicHub::decoded(const SampleEnvelope& header, std::span<const std::byte> bytes) {
+  Result<std::shared_ptr<const void>> sample =
+      header.type == type_->identity
+          ? type_->decode(bytes)
+          : Error(ErrorKind::bad_input, "it is of another type").at("a sample").fix("end the program that writes it");
+  if (sample) return std::move(sample).value();
+  log::warn(log::Room::dds, "a sample cannot be read, and counts as lost",
+            {{"type", type_->name}, {"writer_of_node", header.writer.node}, {"reason", sample.error().to_string()}});
+  for (const auto& [id, reader] : local_readers_) {
+    if (reader->wants(header.writer)) reader->on_malformed();
+  }
+  return nullptr;
+}
+
+void TopicHub::on_endpoint(const EndpointFacts& facts) {
+  if (facts.kind == EndpointKind::reader) {
+    readers_.insert_or_assign(facts.id, facts);
+    for (const auto& [id, writer] : local_writers_) writer->on_reader(facts);
+  } else if (facts.kind == EndpointKind::writer && ended_early_.erase(facts.id) == 0) {
+    writers_.insert_or_assign(facts.id, facts);
+    for (const auto& [id, reader] : local_readers_) reader->on_writer(facts);
+    apply_waiting();
+  }
+}
+
+void TopicHub::on_removed(const EndpointFacts& facts, bool ended) {
+  if (facts.kind == EndpointKind::reader) {
+    readers_.erase(facts.id);
+    for (const auto& [id, writer] : local_writers_) writer->on_reader_gone(facts.id);
+  } else if (facts.kind == EndpointKind::writer && writers_.contains(facts.id)) {
+    if (ended) {
+      retired_.insert(facts.id);
+    } else {
+      dropped_.insert(facts.id);
+      history_.on_gone(facts.id);
+      forget_writer(facts.id, false);
+      apply_waiting();
+    }
+  }
+}
+
+void TopicHub::on_view(const std::vector<EndpointFacts>& failed) {
+  for (const EndpointFacts& each : failed) {
+    if (each.kind == EndpointKind::reader) {
+      on_removed(each, false);
+    } else if (each.kind == EndpointKind::writer) {
+      history_.on_gone(each.id);
+      forget_writer(each.id, true);
+    }
+  }
+  if (held_) return;  // what was delivered waits here
+  for (const EndpointId& each : std::set(retired_)) forget_writer(each, false);
+}
+
+void TopicHub::forget_writer(const EndpointId& writer, bool failed) {
+  retired_.erase(writer);
+  writers_.erase(writer);
+  for (const auto& [id, reader] : local_readers_) reader->on_writer_gone(writer, failed);
+}
+
+void TopicHub::apply_waiting() {
+  while (!waiting_.empty() && known(waiting_.front().header.writer)) {
+    const Waiting next = std::move(waiting_.front());
+    waiting_.pop_front();
+    apply(next.header, next.bytes);
+  }
+}
+
+void TopicHub::add_reader(const std::shared_ptr<ReaderCore>& reader) {
+  for (const auto& [id, facts] : writers_) reader->on_writer(facts);
+  // A reader of lower durability than the sample's writer offers may have it; one of none wants none.
+  const std::uint8_t asked = reader->facts().qos.durability;
+  for (const KeptSample& each : asked == 0 ? std::vector<KeptSample>{} : history_.all()) {
+    // A sample that is left of a topic of that name and another type is nobody's.
+    if (each.header.type != type_->identity || each.header.durability < asked ||
+        (writers_.contains(each.header.writer) && !reader->wants(each.header.writer)))
+      continue;
+    if (const auto data = decoded(each.header, *each.bytes)) give(*reader, each.header, data);
+  }
+  local_readers_.emplace(reader->facts().id, reader);
+}
+
+void TopicHub::remove_reader(const EndpointId& id) {
+  local_readers_.erase(id);
+  // Nobody waits for the news of writers any more.
+  if (local_readers_.empty()) {
+    for (const Waiting& each : std::exchange(waiting_, {})) apply(each.header, each.bytes);
+  }
+  hold_or_go_on();
+}
+
+void TopicHub::add_writer(const std::shared_ptr<WriterCore>& writer) {
+  local_writers_.emplace(writer->facts().id, writer);
+  for (const auto& [id, facts] : readers_) writer->on_reader(facts);
+}
+
+void TopicHub::hold_or_go_on() {
+  const bool hold = std::any_of(local_readers_.begin(), local_readers_.end(),
+                                [](const auto& each) { return each.second->cache().full(); });
+  if (hold == held_ || subgroup_ == nullptr) return;
+  held_ = hold;
+  hold ? subgroup_->pause() : subgroup_->resume();
+}
+
+void TopicHub::on_closed(const std::string& why) {
+  for (const auto& [id, writer] : local_writers_) writer->on_closed(why);
+}
+
+}  // namespace spindrift::topics

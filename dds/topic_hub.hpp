@@ -1,0 +1,77 @@
+// One topic at one participant: what comes of it goes to the readers here, in the order in which it is delivered, and into
+// the history for late joiners. All with the monitor held.
+//
+// A sample may come before the news of its writer, which travels in another subgroup. Then it waits, and all behind it,
+// until that is there; readers exist only once the participant knows all writers from before its time.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <spindrift/dds/reader_core.hpp>
+#include <spindrift/dds/topic_history.hpp>
+#include <spindrift/dds/writer_core.hpp>
+
+namespace spindrift::topics {
+
+class TopicHub {
+ public:
+  /// A topic of this participant: its subgroup, and how samples are read.
+  void open(Subgroup& subgroup, const TypeSupport& type);
+
+  /// A message of the topic.
+  void on_message(const SampleMessage& message);
+  /// A writer or reader of the topic is there; or it is gone, `ended`: by a last message of its own.
+  void on_endpoint(const EndpointFacts& facts);
+  void on_removed(const EndpointFacts& facts, bool ended);
+  /// A view begins, without the processes of `failed`: all that was sent before was delivered.
+  void on_view(const std::vector<EndpointFacts>& failed);
+
+  /// The reader gets the history that it asks for, and hears of all writers.
+  void add_reader(const std::shared_ptr<ReaderCore>& reader);
+  void remove_reader(const EndpointId& id);
+  void add_writer(const std::shared_ptr<WriterCore>& writer);
+  void remove_writer(const EndpointId& id) { local_writers_.erase(id); }
+  /// Pauses the topic's deliveries while a reader has no room, and resumes them.
+  void hold_or_go_on();
+  /// Nothing is delivered any more.
+  void on_closed(const std::string& why);
+
+  [[nodiscard]] TopicHistory& history() noexcept { return history_; }
+  /// The subgroup by which its messages come; null: none came.
+  [[nodiscard]] const Subgroup* home() const noexcept { return home_; }
+  void come_by(const Subgroup& subgroup) noexcept { home_ = &subgroup; }
+
+ private:
+  struct Waiting {
+    SampleEnvelope header;
+    std::vector<std::byte> bytes;
+  };
+  [[nodiscard]] bool known(const EndpointId& writer) const { return writers_.contains(writer) || dropped_.contains(writer); }
+  void apply(const SampleEnvelope& header, std::span<const std::byte> bytes);
+  void give(ReaderCore& reader, const SampleEnvelope& header, std::shared_ptr<const void> data);
+  /// The sample, or null where the bytes are none, which readers and the log are told.
+  [[nodiscard]] std::shared_ptr<const void> decoded(const SampleEnvelope& header, std::span<const std::byte> bytes);
+  void apply_waiting();
+  void forget_writer(const EndpointId& writer, bool failed);
+
+  const Subgroup* home_ = nullptr;
+  Subgroup* subgroup_ = nullptr;
+  const TypeSupport* type_ = nullptr;
+  bool held_ = false;
+  TopicHistory history_;
+  std::map<EndpointId, EndpointFacts> writers_;  // those of which something may still come
+  std::map<EndpointId, EndpointFacts> readers_;  // all of the domain
+  std::set<EndpointId> retired_;                 // of the writers: nothing comes behind this view
+  std::set<EndpointId> ended_early_;             // said that they are gone before the news of them was here
+  std::set<EndpointId> dropped_;                 // removed without a last message
+  std::map<EndpointId, std::shared_ptr<ReaderCore>> local_readers_;
+  std::map<EndpointId, std::shared_ptr<WriterCore>> local_writers_;
+  std::deque<Waiting> waiting_;
+};
+
+}  // namespace spindrift::topics

@@ -1,0 +1,162 @@
+// A writer's sends, its instances, and the readers that match it.
+#include <spindrift/dds/writer_core.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::topics {
+
+using dds::core::InstanceHandle;
+
+namespace {
+
+// Space in a ring comes when all members have delivered, which makes no sound here; the own delivery, which does, is close.
+constexpr auto look_interval = std::chrono::milliseconds(1);
+constexpr std::int64_t ending_ns_max = 1'000'000'000;
+
+std::chrono::nanoseconds until(std::int64_t end_ns) {
+  return std::chrono::nanoseconds(std::max<std::int64_t>(end_ns - steady_ns(), 0));
+}
+std::int64_t end_of(std::int64_t limit_ns) {
+  const std::int64_t now = steady_ns();
+  return limit_ns >= endless - now ? endless : now + limit_ns;
+}
+
+}  // namespace
+
+WriterCore::WriterCore(Monitor& monitor, Subgroup& subgroup, EndpointFacts facts, const TypeSupport& type,
+                       const WriterRules& rules, std::shared_ptr<StatusBoard> board)
+    : monitor_(monitor),
+      subgroup_(subgroup),
+      facts_(std::move(facts)),
+      type_(type),
+      rules_(rules),
+      board_(std::move(board)) {}
+
+void WriterCore::write(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp) {
+  const std::lock_guard lock(sending_);
+  send(bytes, key, kind, source_timestamp, rules_.blocking_ns_max);
+  note_instance(bytes, key, kind);
+}
+
+void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp,
+                      std::int64_t blocking_ns_max) {
+  SampleEnvelope header;
+  header.topic = digest_of(facts_.topic).words[0];
+  header.type = type_.identity;
+  header.writer = facts_.id;
+  header.sequence = sequence_ + 1;
+  header.source_timestamp = source_timestamp;
+  header.lifespan_ns = rules_.lifespan_ns;
+  header.key = key;
+  header.kind = static_cast<std::uint8_t>(kind);
+  header.durability = rules_.depth == 0 ? 0 : facts_.qos.durability;
+  header.depth = rules_.depth;
+  const auto build = [&](std::span<std::byte> to) {
+    std::memcpy(to.data(), &header, sizeof header);
+    if (!bytes.empty()) std::memcpy(to.data() + sizeof header, bytes.data(), bytes.size());
+  };
+  const std::uint64_t size = sizeof header + bytes.size();
+  if (blocking_ns_max == endless) {
+    subgroup_.send(size, build);
+  } else {
+    const std::int64_t end = end_of(blocking_ns_max);
+    while (!subgroup_.try_send(size, build)) {
+      if (steady_ns() >= end) {
+        const std::string why = subgroup_.blocked();
+        throw Exception(Error(ErrorKind::timed_out, "a write waited for max_blocking_time: " +
+                                                        (why.empty() ? "participants take no more of it now" : why))
+                            .at("topic " + facts_.topic)
+                            .fix("raise Reliability's max_blocking_time, or let readers take their samples"));
+      }
+      std::unique_lock waiting(monitor_.mutex);
+      monitor_.changed.wait_for(waiting, std::min<std::chrono::nanoseconds>(look_interval, until(end)));
+    }
+  }
+  ++sequence_;
+}
+
+void WriterCore::note_instance(std::span<const std::byte> bytes, const Digest& key, SampleKind kind) {
+  if (kind == SampleKind::unregister || kind == SampleKind::both) {
+    instances_.erase(key.words);
+  } else if (kind == SampleKind::data && !instances_.contains(key.words)) {
+    instances_.emplace(key.words, std::vector<std::byte>(bytes.begin(), bytes.end()));
+  }
+  if (facts_.qos.deadline_ns == endless) return;
+  const std::lock_guard lock(monitor_.mutex);
+  if (kind == SampleKind::data)
+    due_[key.words] = steady_ns() + facts_.qos.deadline_ns;
+  else
+    due_.erase(key.words);
+}
+
+void WriterCore::end() {
+  const std::lock_guard lock(sending_);
+  const std::int64_t now = wall_ns();
+  for (const auto& [key, bytes] : instances_)
+    send(bytes, Digest{key}, rules_.disposes ? SampleKind::both : SampleKind::unregister, now, ending_ns_max);
+  instances_.clear();
+  send({}, {}, SampleKind::gone, now, ending_ns_max);
+}
+
+void WriterCore::register_instance(std::span<const std::byte> bytes, const Digest& key) {
+  const std::lock_guard lock(sending_);
+  instances_.try_emplace(key.words, bytes.begin(), bytes.end());
+}
+
+std::optional<std::vector<std::byte>> WriterCore::registered(const Digest& key) {
+  const std::lock_guard lock(sending_);
+  const auto found = instances_.find(key.words);
+  if (found == instances_.end()) return std::nullopt;
+  return found->second;
+}
+
+bool WriterCore::await_delivered(std::int64_t limit_ns) {
+  std::uint64_t last = 0;
+  {
+    const std::lock_guard lock(sending_);
+    last = sequence_;
+  }
+  const std::int64_t end = end_of(limit_ns);
+  std::unique_lock lock(monitor_.mutex);
+  const auto done = [&] { return delivered_ >= last || !closed_.empty(); };
+  if (end == endless)
+    monitor_.changed.wait(lock, done);
+  else
+    monitor_.changed.wait_for(lock, until(end), done);
+  if (delivered_ < last && !closed_.empty())
+    throw Exception(Error(ErrorKind::group_closed, closed_).at("topic " + facts_.topic));
+  return delivered_ >= last;
+}
+
+void WriterCore::on_reader(const EndpointFacts& reader) {
+  if (!partitions_meet(facts_.qos.partitions, reader.qos.partitions)) return;
+  const std::vector<QosMismatch> found = mismatches(facts_.qos, reader.qos);
+  for (const QosMismatch& each : found) {
+    statuses_.incompatible.note(each.policy_id, each.words);
+    log::warn(log::Room::dds, "a writer here and a reader do not match",
+              {{"topic", facts_.topic}, {"reader_of_node", reader.id.node}, {"reason", each.words}});
+  }
+  if (!found.empty()) return board_->raise(StatusBit::offered_incompatible);
+  if (!matched_.emplace(reader.id, reader).second) return;
+  statuses_.matched.note_one(InstanceHandle(reader.id.name()));
+  board_->raise(StatusBit::publication);
+}
+
+void WriterCore::on_reader_gone(const EndpointId& reader) {
+  if (matched_.erase(reader) == 0) return;
+  statuses_.matched.note_gone(InstanceHandle(reader.name()));
+  board_->raise(StatusBit::publication);
+}
+
+std::int64_t WriterCore::check_deadlines(std::int64_t now_ns) {
+  return count_missed(due_, facts_.qos.deadline_ns, now_ns, [&](const Digest& instance) {
+    statuses_.deadline.note(InstanceHandle(instance));
+    board_->raise(StatusBit::offered_deadline);
+  });
+}
+
+}  // namespace spindrift::topics

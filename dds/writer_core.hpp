@@ -1,0 +1,85 @@
+// A writer: it sends samples into its topic's subgroup, and knows the readers that match it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <spindrift/dds/reader_core.hpp>
+#include <spindrift/group/group.hpp>
+
+namespace spindrift::topics {
+
+struct WriterStatuses {
+  dds::core::status::PublicationMatchedStatus matched;
+  dds::core::status::OfferedIncompatibleQosStatus incompatible;
+  dds::core::status::OfferedDeadlineMissedStatus deadline;
+};
+
+/// How a writer's samples travel.
+struct WriterRules {
+  std::int64_t blocking_ns_max = endless;  ///< how long a write may wait
+  std::int64_t lifespan_ns = endless;
+  std::uint16_t depth = 0;  ///< of the history for late joiners
+  bool disposes = true;     ///< what it unregisters
+};
+
+class WriterCore {
+ public:
+  WriterCore(Monitor& monitor, Subgroup& subgroup, EndpointFacts facts, const TypeSupport& type, const WriterRules& rules,
+             std::shared_ptr<StatusBoard> board);
+
+  [[nodiscard]] const EndpointFacts& facts() const noexcept { return facts_; }
+  [[nodiscard]] StatusBoard& board() noexcept { return *board_; }
+  [[nodiscard]] const std::shared_ptr<StatusBoard>& shared_board() const noexcept { return board_; }
+
+  // Any thread, without the monitor. They throw what Subgroup::send throws, and timed_out.
+  /// Sends a sample, or news of its instance; `bytes` are the sample's.
+  void write(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp);
+  /// Tells that nothing follows, and of all its instances before. Waits for space for a second at most.
+  void end();
+  /// Remembers an instance for calls that name it by its handle.
+  void register_instance(std::span<const std::byte> bytes, const Digest& key);
+  /// The sample's bytes of a registered instance. Nothing: there is none.
+  [[nodiscard]] std::optional<std::vector<std::byte>> registered(const Digest& key);
+  /// Waits until all that it wrote was delivered here: by an ordered subgroup all participants have it then. False: not
+  /// within the time.
+  [[nodiscard]] bool await_delivered(std::int64_t limit_ns);
+
+  // With the monitor held:
+  [[nodiscard]] WriterStatuses& statuses() noexcept { return statuses_; }
+  [[nodiscard]] const std::map<EndpointId, EndpointFacts>& matched() const noexcept { return matched_; }
+  void on_reader(const EndpointFacts& reader);
+  void on_reader_gone(const EndpointId& reader);
+  void on_delivered(std::uint64_t sequence) noexcept { delivered_ = sequence; }
+  void on_closed(const std::string& why) { closed_ = why; }
+  [[nodiscard]] std::int64_t check_deadlines(std::int64_t now_ns);
+
+ private:
+  void send(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp,
+            std::int64_t blocking_ns_max);
+  void note_instance(std::span<const std::byte> bytes, const Digest& key, SampleKind kind);
+
+  Monitor& monitor_;
+  Subgroup& subgroup_;
+  const EndpointFacts facts_;
+  const TypeSupport& type_;
+  const WriterRules rules_;
+  const std::shared_ptr<StatusBoard> board_;
+  std::mutex sending_;  // sequences are sent in their order
+  // Behind it:
+  std::uint64_t sequence_ = 0;
+  std::map<std::array<std::uint64_t, 2>, std::vector<std::byte>> instances_;
+  // Behind the monitor:
+  std::uint64_t delivered_ = 0;
+  std::string closed_;  // why nothing is delivered any more; empty: it is
+  WriterStatuses statuses_;
+  std::map<EndpointId, EndpointFacts> matched_;
+  std::map<std::array<std::uint64_t, 2>, std::int64_t> due_;
+};
+
+}  // namespace spindrift::topics

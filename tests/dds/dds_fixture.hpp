@@ -1,0 +1,91 @@
+// A domain of this test's own: a runtime directory that no other test uses, and types of samples.
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <dds/dds.hpp>
+
+namespace spindrift::test {
+
+struct Reading {
+  std::int32_t sensor;
+  std::int64_t value;
+};
+struct Line {
+  std::string text;
+};
+/// The names of these two are one.
+struct OtherReading {
+  std::int32_t sensor;
+  double value;
+};
+
+/// Participants that are made while it lives meet each other, and nobody else.
+class Domain {
+ public:
+  Domain() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "spindrift-dds-XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+    ::setenv("SPINDRIFT_RUNTIME_DIRECTORY", directory_.c_str(), 1);
+  }
+  ~Domain() {
+    ::unsetenv("SPINDRIFT_RUNTIME_DIRECTORY");
+    std::filesystem::remove_all(directory_);
+  }
+  Domain(const Domain&) = delete;
+  Domain& operator=(const Domain&) = delete;
+
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+
+ private:
+  std::string directory_;
+};
+
+/// Takes until so many samples with data are there, which a wait-set waits for.
+template <class T>
+std::vector<dds::sub::Sample<T>> take(dds::sub::DataReader<T>& reader, std::size_t count) {
+  std::vector<dds::sub::Sample<T>> taken;
+  dds::core::cond::WaitSet waitset;
+  waitset += dds::sub::cond::ReadCondition(reader, dds::sub::status::DataState::any());
+  while (taken.size() < count) {
+    waitset.wait(dds::core::Duration::from_secs(20));
+    for (const auto& each : reader.take()) {
+      if (each.info().valid()) taken.push_back(each);
+    }
+  }
+  return taken;
+}
+
+/// Waits until some status of the entity changes to what is asked for.
+template <class Entity, class Holds>
+void await(const Entity& entity, const Holds& holds) {
+  dds::core::cond::WaitSet waitset;
+  waitset += dds::core::cond::StatusCondition(entity);
+  while (!holds()) waitset.wait(dds::core::Duration::from_secs(20));
+}
+
+/// The words of what the call throws of that kind; empty: nothing.
+template <class Expected, class Call>
+std::string words_of(const Call& call) {
+  try {
+    call();
+  } catch (const Expected& thrown) {
+    return thrown.what();
+  }
+  return {};
+}
+
+}  // namespace spindrift::test
+
+template <>
+struct dds::topic::topic_key<spindrift::test::Reading> {
+  using type = key_fields<&spindrift::test::Reading::sensor>;
+};
+template <>
+struct dds::topic::topic_type_name<spindrift::test::OtherReading> {
+  static std::string value() { return "spindrift::test::Reading"; }
+};

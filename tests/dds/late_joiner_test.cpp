@@ -1,0 +1,134 @@
+// Late joiners: what they get, and what is left of those that go.
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+#include "dds_fixture.hpp"
+
+using namespace spindrift::test;
+using namespace dds::core::policy;
+using Catch::Matchers::Contains;
+using dds::core::Duration;
+using dds::domain::DomainParticipant;
+using dds::pub::DataWriter;
+using dds::pub::Publisher;
+using dds::sub::DataReader;
+using dds::sub::Subscriber;
+using dds::topic::Topic;
+
+namespace {
+
+dds::pub::qos::DataWriterQos keeps(Durability durability, std::int32_t depth) {
+  return dds::pub::qos::DataWriterQos() << durability << History::KeepLast(static_cast<std::uint32_t>(depth))
+                                        << DurabilityService(Duration::zero(), HistoryKind::KEEP_LAST, depth)
+                                        << WriterDataLifecycle::ManuallyDisposeUnregisteredInstances();
+}
+dds::sub::qos::DataReaderQos asks(Durability durability) {
+  return dds::sub::qos::DataReaderQos() << durability << Reliability::Reliable() << History::KeepAll();
+}
+std::vector<std::int64_t> values(DataReader<Reading>& reader, std::size_t count) {
+  std::vector<std::int64_t> all;
+  for (const auto& each : take(reader, count)) all.push_back(each.data().value);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a participant that comes later gets the last samples of each instance, each once, and then what follows") {
+  const Durability durability = GENERATE(Durability::TransientLocal(), Durability::Transient());
+  const Domain domain;
+  const DomainParticipant one(0);
+  const Topic<Reading> here(one, "readings");
+  DataWriter<Reading> writer(Publisher(one), here, keeps(durability, 2));
+  for (std::int64_t value : {1, 2, 3}) writer.write({1, value});
+  writer.write({2, 20});
+  writer.wait_for_acknowledgments(Duration::from_secs(20));
+  const DomainParticipant other(0);
+  const Topic<Reading> there(other, "readings");
+  DataReader<Reading> reader(Subscriber(other), there, asks(durability));
+  DataReader<Reading> volatile_reader(Subscriber(other), there, asks(Durability::Volatile()));
+  writer.write({1, 4});
+  CHECK(values(reader, 4) == std::vector<std::int64_t>{2, 3, 20, 4});
+  CHECK(values(volatile_reader, 1) == std::vector<std::int64_t>{4});
+}
+
+TEST_CASE("of a writer that is gone TRANSIENT samples stay while a participant lives, and TRANSIENT_LOCAL ones do not") {
+  const Domain domain;
+  const DomainParticipant one(0);
+  const Topic<Reading> kept(one, "kept"), local(one, "local");
+  {
+    const DomainParticipant other(0);
+    const Topic<Reading> kept_there(other, "kept"), local_there(other, "local");
+    DataWriter<Reading> keeper(Publisher(other), kept_there, keeps(Durability::Transient(), 1));
+    DataWriter<Reading> forgetter(Publisher(other), local_there, keeps(Durability::TransientLocal(), 1));
+    keeper.write({1, 7});
+    forgetter.write({1, 8});
+  }
+  const DomainParticipant third(0);
+  const Topic<Reading> kept_here(third, "kept"), local_here(third, "local");
+  DataReader<Reading> reader(Subscriber(third), kept_here, asks(Durability::Transient()));
+  DataReader<Reading> other_reader(Subscriber(third), local_here, asks(Durability::TransientLocal()));
+  CHECK(values(reader, 1) == std::vector<std::int64_t>{7});
+  CHECK(other_reader.take().length() == 0);
+}
+
+TEST_CASE("participants that come and go while others write miss nothing and get nothing twice") {
+  const Domain domain;
+  const DomainParticipant one(0);
+  const Topic<Reading> here(one, "readings");
+  DataWriter<Reading> writer(Publisher(one), here,
+                             keeps(Durability::Transient(), 65535) << Reliability::Reliable(Duration::from_secs(20)));
+  std::atomic<bool> stops{false};
+  std::int64_t written = 0;
+  std::thread beside([&] {
+    for (; !stops; ++written) {
+      writer.write({1, written});
+      if (written % 64 == 0) writer.wait_for_acknowledgments(Duration::from_secs(20));
+    }
+  });
+  for (int round = 0; round < 5; ++round) {
+    const DomainParticipant other(0);
+    const Topic<Reading> there(other, "readings");
+    DataReader<Reading> reader(Subscriber(other), there, asks(Durability::Transient()));
+    const auto got = values(reader, 500);
+    for (std::size_t i = 1; i < got.size(); ++i) REQUIRE(got[i] == got[i - 1] + 1);
+    if (written < 60'000) CHECK(got[0] == 0);
+  }
+  stops = true;
+  beside.join();
+}
+
+TEST_CASE("PERSISTENT samples want a logged subgroup of the layout, and are there when all have stopped and come again") {
+  const Domain domain;
+  CHECK_THAT(words_of<dds::core::UnsupportedError>([&] {
+               const DomainParticipant one(0);
+               const Topic<Reading> topic(one, "readings", dds::topic::qos::TopicQos() << Durability::Persistent());
+             }),
+             Contains("logged subgroup") && Contains("\"topics\""));
+  const std::string file = domain.directory() + "/domain.cfg";
+  std::ofstream(file)
+      << "[DERECHO]\nlocal_id = 0\n[SPINDRIFT]\ngroup_name = logged\nmembers = 0\nfabric = shm\n[PERS]\nfile_path = "
+      << domain.directory() << "/logs\n[LAYOUT]\njson_layout = '[{\"name\":\"dds-endpoints\",\"members\":[0]},"
+      << "{\"name\":\"kept\",\"storage\":\"logged\",\"topics\":[\"readings\"],\"members\":[0]}]'\n";
+  const auto join = [&] { return DomainParticipant(0, {}, file); };
+  {
+    const DomainParticipant one = join();
+    const Topic<Reading> topic(one, "readings", dds::topic::qos::TopicQos() << Durability::Persistent());
+    DataWriter<Reading> writer(Publisher(one), topic, keeps(Durability::Persistent(), 2));
+    for (std::int64_t value : {1, 2, 3}) writer.write({1, value});
+    writer.wait_for_acknowledgments(Duration::from_secs(20));
+  }
+  const DomainParticipant again = join();
+  const Topic<Reading> topic(again, "readings", dds::topic::qos::TopicQos() << Durability::Persistent());
+  DataReader<Reading> reader(Subscriber(again), topic, asks(Durability::Persistent()));
+  CHECK(values(reader, 2) == std::vector<std::int64_t>{2, 3});
+}
+
+TEST_CASE("a configuration whose layout has no subgroup for endpoints is refused, and says what to add") {
+  const Domain domain;
+  const std::string file = domain.directory() + "/domain.cfg";
+  std::ofstream(file) << "[DERECHO]\nlocal_id = 0\n[SPINDRIFT]\ngroup_name = bare\nmembers = 0\nfabric = shm\n[LAYOUT]\n"
+                      << "json_layout = '[{\"name\":\"orders\",\"members\":[0]}]'\n";
+  CHECK_THAT(words_of<dds::core::InvalidArgumentError>([&] { const DomainParticipant one(0, {}, file); }),
+             Contains("no subgroup dds-endpoints") && Contains(file));
+}
