@@ -13,6 +13,9 @@ namespace spindrift::topics {
 
 /// A condition without its kind.
 struct ConditionBody {
+  ConditionBody() = default;
+  explicit ConditionBody(std::function<bool()> when) : holds(std::move(when)) {}
+
   std::function<bool()> holds;
   std::function<void()> handler{};  ///< may be empty
 };

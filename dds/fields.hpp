@@ -74,18 +74,48 @@ constexpr auto wire_form() {
 template <class T>
 using WireForm = typename decltype(wire_form<T>())::type;
 
-/// Calls `use` with each field of the aggregate.
-template <AggregateField T, class Use>
-void for_each_field(T& value, const Use& use) {
-  boost::pfr::for_each_field(value, use);
+/// Converts to whatever a field is; for counting alone.
+template <std::size_t>
+struct AnyField {
+  template <class Field>
+  operator Field() const noexcept;  // NOLINT: implicit by design, and never called
+};
+template <class T, std::size_t... index>
+[[nodiscard]] consteval bool takes_fields(std::index_sequence<index...>) {
+  return requires { T{AnyField<index>()...}; };
 }
+/// How many fields an aggregate has. They are counted here, one by one: PFR looks for as many as the type has bits, which
+/// takes minutes where a field is an image.
+template <AggregateField T, std::size_t count = 0>
+[[nodiscard]] consteval std::size_t field_count() {
+  if constexpr (takes_fields<T>(std::make_index_sequence<count + 1>()))
+    return field_count<T, count + 1>();
+  else
+    return count;
+}
+
+/// References to all fields of the aggregate.
+template <class T>
+[[nodiscard]] constexpr auto tied(T& value) {
+  return boost::pfr::detail::tie_as_tuple(value, boost::pfr::detail::size_t_<field_count<std::remove_const_t<T>>()>());
+}
+/// Calls `use` with each field of the aggregate.
+template <class T, class Use>
+constexpr void for_each_field(T& value, const Use& use) {
+  [&]<std::size_t... index>(std::index_sequence<index...>) {
+    auto fields = tied(value);
+    (use(boost::pfr::detail::sequence_tuple::get<index>(fields)), ...);
+  }
+  (std::make_index_sequence<field_count<std::remove_const_t<T>>()>());
+}
+template <class T, std::size_t index>
+using FieldType = std::remove_cvref_t<decltype(boost::pfr::detail::sequence_tuple::get<index>(
+    std::declval<decltype(tied(std::declval<T&>()))&>()))>;
 /// Calls `use.template operator()<Field>()` with the type of each field.
 template <AggregateField T, class Use>
 constexpr void for_each_field_type(const Use& use) {
-  [&]<std::size_t... index>(std::index_sequence<index...>) {
-    (use.template operator()<boost::pfr::tuple_element_t<index, T>>(), ...);
-  }
-  (std::make_index_sequence<boost::pfr::tuple_size_v<T>>());
+  [&]<std::size_t... index>(std::index_sequence<index...>) { (use.template operator()<FieldType<T, index>>(), ...); }
+  (std::make_index_sequence<field_count<T>()>());
 }
 
 /// Whether its bytes mean the same in every process, but for bools, which are looked at: no pointer, no length, no flag.

@@ -1,7 +1,13 @@
 // Late joiners: what they get, and what is left of those that go.
 #include <catch2/catch.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
 #include <fstream>
+#include <thread>
 
 #include "dds_fixture.hpp"
 
@@ -78,10 +84,9 @@ TEST_CASE("participants that come and go while others write miss nothing and get
   const Topic<Reading> here(one, "readings");
   DataWriter<Reading> writer(Publisher(one), here,
                              keeps(Durability::Transient(), 65535) << Reliability::Reliable(Duration::from_secs(20)));
-  std::atomic<bool> stops{false};
-  std::int64_t written = 0;
-  std::thread beside([&] {
-    for (; !stops; ++written) {
+  std::atomic<std::int64_t> written{0};
+  std::jthread beside([&](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); ++written) {
       writer.write({1, written});
       if (written % 64 == 0) writer.wait_for_acknowledgments(Duration::from_secs(20));
     }
@@ -94,8 +99,54 @@ TEST_CASE("participants that come and go while others write miss nothing and get
     for (std::size_t i = 1; i < got.size(); ++i) REQUIRE(got[i] == got[i - 1] + 1);
     if (written < 60'000) CHECK(got[0] == 0);
   }
-  stops = true;
-  beside.join();
+}
+
+TEST_CASE("an instance that was disposed of is so for late joiners, too") {
+  const Domain domain;
+  const DomainParticipant one(0);
+  const Topic<Reading> here(one, "readings");
+  DataWriter<Reading> writer(Publisher(one), here, keeps(Durability::Transient(), 2));
+  writer.write({1, 1});
+  writer.dispose_instance(Reading{1, 0});
+  writer.wait_for_acknowledgments(Duration::from_secs(20));
+  const DomainParticipant other(0);
+  const Topic<Reading> there(other, "readings");
+  DataReader<Reading> reader(Subscriber(other), there, asks(Durability::Transient()));
+  const auto got = reader.take();
+  REQUIRE(got.length() == 2);
+  CHECK(got[0].data().value == 1);
+  CHECK(got[1].info().state().instance_state() == dds::sub::status::InstanceState::not_alive_disposed());
+}
+
+TEST_CASE("readers hear of writers whose process was killed, and get all that these had acknowledged") {
+  const Domain domain;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const DomainParticipant other(0);
+    const Topic<Reading> there(other, "readings");
+    DataWriter<Reading> writer(Publisher(other), there, keeps(Durability::Transient(), 100));
+    await(writer, [&] { return !dds::pub::matched_subscriptions(writer).empty(); });
+    for (std::int64_t value = 0; value < 100; ++value) writer.write({1, value});
+    writer.wait_for_acknowledgments(Duration::from_secs(20));
+    ::kill(::getpid(), SIGKILL);
+  }
+  REQUIRE(child > 0);
+  const DomainParticipant one(0);
+  const Topic<Reading> here(one, "readings");
+  DataReader<Reading> reader(Subscriber(one), here, asks(Durability::Transient()));
+  CHECK(values(reader, 100).back() == 99);
+  await(reader, [&] { return reader.liveliness_changed_status().not_alive_count() == 1; });
+  CHECK(reader.liveliness_changed_status().alive_count() == 0);
+  CHECK(reader.subscription_matched_status().current_count() == 0);
+  const auto news = reader.take();
+  REQUIRE(news.length() == 1);
+  CHECK(news[0].info().state().instance_state() == dds::sub::status::InstanceState::not_alive_no_writers());
+  int status = 0;
+  CHECK(::waitpid(child, &status, 0) == child);
+  const DomainParticipant third(0);
+  const Topic<Reading> again(third, "readings");
+  DataReader<Reading> late(Subscriber(third), again, asks(Durability::Transient()));
+  CHECK(values(late, 100).front() == 0);
 }
 
 TEST_CASE("PERSISTENT samples want a logged subgroup of the layout, and are there when all have stopped and come again") {

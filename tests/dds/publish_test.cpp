@@ -102,7 +102,7 @@ TEST_CASE("a topic whose last participant is gone may be made with another type"
 TEST_CASE("topics of names that are no subgroups' travel, too") {
   const Domain domain;
   const DomainParticipant one(0);
-  for (const std::string name : {"rt/chatter", std::string(200, 'x').c_str(), "vehicle::attitude"}) {
+  for (const std::string& name : {std::string("rt/chatter"), std::string(200, 'x'), std::string("vehicle::attitude")}) {
     const Topic<Reading> topic(one, name);
     DataReader<Reading> reader(Subscriber(one), topic, all_of());
     DataWriter<Reading> writer(Publisher(one), topic);

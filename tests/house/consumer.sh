@@ -17,6 +17,7 @@ cp -r "$source/tests/consumer" "$scratch/source"
   -DCMAKE_PREFIX_PATH="$prefix" -DSPINDRIFT_INCLUDE="$prefix/include" >"$scratch/configure.log"
 "$cmake" --build "$scratch/build"
 "$scratch/build/consumer"
+"$scratch/build/hello"
 
 "$source/tests/house/public_headers.sh" "$prefix/include"
 
@@ -25,6 +26,9 @@ export PKG_CONFIG_PATH
 # shellcheck disable=SC2046
 "$cxx" -std=c++20 "$scratch/source/main.cpp" -o "$scratch/by_pkg_config" $(pkg-config --cflags --libs spindrift)
 "$scratch/by_pkg_config"
+# shellcheck disable=SC2046
+"$cxx" -std=c++20 "$scratch/source/hello.cpp" -o "$scratch/hello_by_pkg_config" $(pkg-config --cflags --libs spindrift)
+"$scratch/hello_by_pkg_config"
 
 for path in bin/spindrift share/man/man1/spindrift.1 share/doc/spindrift/derecho.cfg.example; do
   [ -e "$prefix/$path" ] || { echo "not installed: $path"; exit 1; }
