@@ -47,7 +47,7 @@ void check_common(const Qos& qos) {
     refuse("Liveliness", "the group finds out which participants live, so AUTOMATIC is the only kind");
   if (liveliness.lease_duration() != Duration::infinite())
     refuse("Liveliness",
-           "when a participant counts as dead is the group's to say ([DERECHO] heartbeat_ms and the fabric), so the "
+           "when a participant counts as dead is the group's to say ([SPINDRIFT] suspect_after_ms and the fabric), so the "
            "lease_duration is infinite");
   if (qos.template policy<LatencyBudget>().duration() != Duration::zero())
     refuse("LatencyBudget", "nothing waits to become a batch, so there is no budget to spend");

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <fstream>
@@ -147,6 +148,36 @@ TEST_CASE("readers hear of writers whose process was killed, and get all that th
   const Topic<Reading> again(third, "readings");
   DataReader<Reading> late(Subscriber(third), again, asks(Durability::Transient()));
   CHECK(values(late, 100).front() == 0);
+}
+
+TEST_CASE("who asked for a history of a participant that is gone before it answers waits for it no longer") {
+  const Domain domain;
+  std::array<int, 2> held{};
+  REQUIRE(::pipe(held.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const DomainParticipant other(0);
+    const Topic<Reading> there(other, "readings");
+    // A full reader holds the topic, and so the request for its history.
+    DataReader<Reading> full(Subscriber(other), there, asks(Durability::Volatile()) << ResourceLimits(1));
+    DataWriter<Reading> writer(Publisher(other), there, keeps(Durability::Transient(), 10));
+    writer.write({1, 1});
+    await(full, [&] { return full.read().length() == 1; });
+    if (::write(held[1], "!", 1) == 1) ::pause();
+    ::_exit(1);
+  }
+  REQUIRE(child > 0);
+  char word = 0;
+  REQUIRE(::read(held[0], &word, 1) == 1);
+  const DomainParticipant one(0);
+  const Topic<Reading> here(one, "readings");
+  const std::jthread killer([&] { ::kill(child, SIGKILL); });
+  DataReader<Reading> reader(Subscriber(one), here, asks(Durability::Transient()));
+  DataWriter<Reading> writer(Publisher(one), here, keeps(Durability::Transient(), 10));
+  writer.write({1, 2});
+  CHECK(values(reader, 1).back() == 2);
+  CHECK(::waitpid(child, nullptr, 0) == child);
+  for (const int end : held) ::close(end);
 }
 
 TEST_CASE("PERSISTENT samples want a logged subgroup of the layout, and are there when all have stopped and come again") {
