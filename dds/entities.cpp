@@ -127,7 +127,8 @@ TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, const s
       Subgroup& subgroup = domain.topic_subgroup(facts, type, facts.qos.durability == 3);
       subgroup_ = &subgroup;
       const std::lock_guard lock(domain.monitor().mutex);
-      domain.hub(name).open(subgroup, type);
+      domain.hub(name).open(type);
+      domain.hub(name).hold_by(subgroup);
     } catch (...) {
       domain.withdraw(id_, true);
       throw;

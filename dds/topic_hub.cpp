@@ -7,11 +7,6 @@
 
 namespace spindrift::topics {
 
-void TopicHub::open(Subgroup& subgroup, const TypeSupport& type) {
-  subgroup_ = &subgroup;
-  type_ = &type;
-}
-
 void TopicHub::on_message(const SampleMessage& message) {
   const SampleEnvelope& header = message.header;
   if (const auto own = local_writers_.find(header.writer); own != local_writers_.end()) {

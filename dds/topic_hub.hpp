@@ -20,8 +20,9 @@ namespace spindrift::topics {
 
 class TopicHub {
  public:
-  /// A topic of this participant: its subgroup, and how samples are read.
-  void open(Subgroup& subgroup, const TypeSupport& type);
+  /// It is a topic of this participant: how samples are read; and the subgroup that a reader without room holds.
+  void open(const TypeSupport& type) noexcept { type_ = &type; }
+  void hold_by(Subgroup& subgroup) noexcept { subgroup_ = &subgroup; }
 
   /// A message of the topic.
   void on_message(const SampleMessage& message);
