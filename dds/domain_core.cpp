@@ -32,7 +32,35 @@ Profile profile_for(std::uint64_t sample_bytes, std::uint64_t usual_bytes_max) {
   return profile;
 }
 
+/// The threads of participants that end beside.
+class Endings {
+ public:
+  ~Endings() { await(); }
+  static Endings& of_process() {
+    static Endings endings;
+    return endings;
+  }
+  void add(std::thread thread) {
+    const std::lock_guard lock(mutex_);
+    threads_.push_back(std::move(thread));
+  }
+  void await() {
+    std::vector<std::thread> threads;
+    {
+      const std::lock_guard lock(mutex_);
+      threads.swap(threads_);
+    }
+    for (std::thread& each : threads) each.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;
+};
+
 }  // namespace
+
+void await_endings() { Endings::of_process().await(); }
 
 std::string domain_group_name(std::uint32_t domain) { return "dds-" + std::to_string(domain); }
 
@@ -53,10 +81,8 @@ DomainCore::DomainCore(std::uint32_t domain)
 std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const std::string& file) {
   // A listener may drop the last reference; its thread cannot wait for itself.
   const auto end = [](DomainCore* ending) {
-    if (ending->listeners_.is_current())
-      std::thread([ending] { delete ending; }).detach();
-    else
-      delete ending;
+    if (!ending->listeners_.is_current()) return delete ending;
+    Endings::of_process().add(std::thread([ending] { delete ending; }));
   };
   std::shared_ptr<DomainCore> core(new DomainCore(domain), end);
   core->enter(file);

@@ -27,6 +27,10 @@ inline constexpr const char* endpoints_subgroup = "dds-endpoints";
 /// The name of the subgroup that is created for a topic: "dds." and its name, or what is left of it and a digest.
 [[nodiscard]] std::string topic_subgroup_name(const std::string& topic);
 
+/// Returns when all participants have left whose last reference a listener dropped: that goes on beside. The process waits
+/// for it at its end, too.
+void await_endings();
+
 class DomainCore {
  public:
   /// Joins the domain's group, or founds it; returns when it knows all that is in the domain. `file`: a configuration, whose

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <dds/dds.hpp>
+#include <spindrift/dds/domain_core.hpp>
 
 namespace spindrift::test {
 
@@ -34,6 +35,7 @@ class Domain {
   }
   ~Domain() {
     ::unsetenv("SPINDRIFT_RUNTIME_DIRECTORY");
+    topics::await_endings();
     std::filesystem::remove_all(directory_);
   }
   Domain(const Domain&) = delete;
