@@ -144,7 +144,7 @@ std::optional<Fleet::Unsettled> Fleet::unsettled_looking(const Process& process)
   };
   const bool owed = newest != nullptr && is_imposter(process.node_) == is_imposter(newest->members.front().value()) &&
                     rosters_.finds(process.index_, *newest, endpoint_of);
-  if (owed && !core().empty()) return Unsettled{"L6", name + " is not taken in"};
+  if (owed && !core().empty() && !is_bound(process)) return Unsettled{"L6", name + " is not taken in"};
   if (core().empty() && memory_suffices()) return Unsettled{.what = name + " waits although enough remember the last view"};
   if (was_told_to_found(process)) return Unsettled{"V30", name + " was told to found, and waits"};
   if (newest == nullptr && founders_complete()) return Unsettled{.what = name + " waits for a group that could begin"};
