@@ -36,11 +36,14 @@ class Lineage {
     }
     std::ranges::sort(recalled.awaited, {}, &LastView::id);
     const RecordedView& latest = **std::ranges::max_element(needed, is_earlier);
-    recalled.logs = logs_in(latest);
-    if (recalled.awaited.empty()) note_logs_without_holder(latest, recalled);
-    recalled.forked = forked_logs(recalled.logs, recalled.have);
-    const bool waits = !recalled.awaited.empty() || !recalled.without.empty() || !recalled.forked.empty();
-    recalled.state = waits ? Recalled::State::waits : Recalled::State::enough;
+    note_logs(latest, recalled);
+    // A founding by force may go by logs that lack what others have who are here by now.
+    std::erase_if(needed, [&](const RecordedView* view) { return view != last_ && came_to_nothing(*view); });
+    if (recalled.state == Recalled::State::enough && !needed.empty()) {
+      Recalled before = recalled;
+      note_logs(**std::ranges::max_element(needed, is_earlier), before);
+      if (before.state == Recalled::State::enough) recalled = std::move(before);
+    }
     recalled.roster = latest.roster;
     recalled.left_behind = std::ranges::none_of(here_, [&](const Remembering& each) {
       return std::ranges::any_of(needed, [&](const RecordedView* view) { return counts(each, *view); });
@@ -51,6 +54,15 @@ class Lineage {
   }
 
  private:
+  /// By that view.
+  void note_logs(const RecordedView& view, Recalled& recalled) const {
+    recalled.logs = logs_in(view);
+    recalled.without.clear();
+    if (recalled.awaited.empty()) note_logs_without_holder(view, recalled);
+    recalled.forked = forked_logs(recalled.logs, recalled.have);
+    const bool waits = !recalled.awaited.empty() || !recalled.without.empty() || !recalled.forked.empty();
+    recalled.state = waits ? Recalled::State::waits : Recalled::State::enough;
+  }
   // A node that got the log in the course of the view says so, and nobody else does.
   [[nodiscard]] std::vector<RecordedLog> logs_in(const RecordedView& latest) const {
     std::vector<RecordedLog> logs = latest.logs;
@@ -185,6 +197,13 @@ class Lineage {
     const auto refusals = static_cast<std::size_t>(std::ranges::count_if(
         here_, [&](const Remembering& each) { return counts(each, *last_) && refuses(each); }));
     return 2 * (last_->members.size() - refusals) <= last_->members.size();
+  }
+
+  // A majority of its own processes look for a group still: so nothing was ever delivered in its view, nor will be once they
+  // promise themselves anew.
+  [[nodiscard]] bool came_to_nothing(const RecordedView& view) const {
+    const auto looks = [&](const Join& who) { return std::ranges::find(here_, who, &Remembering::who) != here_.end(); };
+    return view.founded && 2 * static_cast<std::size_t>(std::ranges::count_if(view.members, looks)) > view.members.size();
   }
 
   [[nodiscard]] LastView count(const RecordedView& view) const {

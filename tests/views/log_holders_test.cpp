@@ -160,6 +160,36 @@ TEST_CASE("founders whose logs are as long and not the same wait, and say whose"
   CHECK(recall(std::vector{one, other}).state == Recalled::State::enough);
 }
 
+TEST_CASE("where a founding by force came to nothing, and who has more is back, the log goes by the view before it") {
+  const RecordedView last = recorded(view_of(
+      7, {process(0, 10), process(1, 11), process(2, 12), process(3, 13), process(4, 14)}, {holder(3, 13)}));
+  // Nodes 0 and 1 promised themselves to it, and look still; its third process has died.
+  RecordedView forced{ViewId(9), {process(2, 32), process(0, 30), process(1, 31)}, {}, true, last.logs};
+  forced.logs[0].holders = {holder(0, 30)};
+  const auto looks_on = [&](std::uint32_t node, std::uint64_t incarnation, std::uint64_t version) {
+    Remembering each = looks(process(node, incarnation), 10 + node, last, version);
+    each.said.own.accepted = {forced};
+    return each;
+  };
+  std::vector<Remembering> here{looks_on(0, 30, 20), looks_on(1, 31, 0), looks_on(2, 42, 0)};
+  const auto longest = [&] {
+    const Recalled recalled = recall(here);
+    CHECK(recalled.state == Recalled::State::enough);
+    CHECK(recalled.founders.front().node == NodeId(2));  // as it was asked
+    return first_logs(recalled.logs, recalled.have).at(0).longest;
+  };
+  SECTION("a holder is back that has more") {
+    here.push_back(looks(process(3, 33), 13, last, 37));
+    CHECK(longest() == std::vector{NodeId(3)});
+  }
+  SECTION("nobody waits for one") { CHECK(longest() == std::vector{NodeId(0)}); }
+  SECTION("a founding most of whose processes are gone may have made a group") {
+    here[0] = looks_on(0, 40, 20);
+    here.push_back(looks(process(3, 33), 13, last, 37));
+    CHECK(longest() == std::vector{NodeId(0)});
+  }
+}
+
 TEST_CASE("by force the longest log of those that found goes on where nobody who is here has all, and they alone hold it") {
   const Recalled recalled = without_holders({looks(process(0, 20), 10, {}, 5)});
   const std::vector<FirstLog> logs = logs_by_force(recalled);
