@@ -159,8 +159,11 @@ void Installation::on_lost(const PeerConnection& with, bool dying) {
     give_up(with.id, shown);
     shown_.erase(with.id);
   }
+}
+
+void Installation::suspect_in_earlier(const Join& who) {
   for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {
-    if (const auto rank = rank_of(epochs_[i]->view(), with.who)) epochs_[i]->change().suspect(*rank, "connection lost");
+    if (const auto rank = rank_of(epochs_[i]->view(), who)) epochs_[i]->change().suspect(*rank, "connection lost");
   }
 }
 

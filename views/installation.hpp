@@ -88,9 +88,10 @@ class Installation {
   /// Gives up what was shown for earlier views than the present one: by that peer, by all.
   void forget_earlier(fabric::PeerId peer);
   void forget_earlier();
-  /// A connection is over: in older views its process is waited for no more. What was shown on it is given up, unless that
-  /// process is `dying`: then it will testify.
+  /// A connection is over. What was shown on it is given up, unless its process is `dying`: then it will testify.
   void on_lost(const PeerConnection& with, bool dying = false);
+  /// That process is waited for no more in the views before the present one, for its connection is over.
+  void suspect_in_earlier(const Join& who);
   /// The process at the other end of a connection that is over, dying, is dead for certain. `complete`: all that it had
   /// shown this one is here.
   void on_died(fabric::PeerId peer, bool complete);

@@ -58,7 +58,9 @@ void Member::settle_links() {
   while (auto event = links_.next_consequence()) on_event(*event);
 }
 
+// One that has ended hangs up itself, and accuses nobody of that: its rows are read on.
 void Member::on_event(LinkEvent& event) {
+  const bool ended = state_ == MemberState::left || state_ == MemberState::failed;
   std::visit(Overloaded{
                  [](LinkHandled&) {},
                  [&](LinkSuspects& what) { epoch()->change().suspect(what.rank, std::move(what.reason), what.turned_away); },
@@ -70,6 +72,7 @@ void Member::on_event(LinkEvent& event) {
                  },
                  [&](LinkOver& what) {
                    installation_.on_lost(what.with, what.dying);
+                   if (!ended) installation_.suspect_in_earlier(what.with.who);
                    beginning_.founding.on_lost();
                    rosters_.on_over(what.with);
                  },
