@@ -359,11 +359,20 @@ void Fleet::leave_all() {
              return !processes_[other]->running_ && std::find(members.begin(), members.end(), other) == members.end();
            });
   };
+  // A view meanwhile had it, or others without which it is no majority, in a subgroup whose log lacks what its application was
+  // given.
+  const auto set_back_or_beside = [&](const Process& process) {
+    if (process.member_->deliveries().set_back()) return true;
+    const std::vector<std::uint64_t>& view = history_.view(*history_.view_of(process.index_))->incarnations;
+    const std::optional<Error>& failure = process.member_->failure();
+    return failure && failure->kind() == ErrorKind::no_majority && std::ranges::any_of(view, [&](std::uint64_t incarnation) {
+             return processes_[*history_.process_of(incarnation)]->member_->deliveries().set_back().has_value();
+           });
+  };
   for (const std::uint32_t index : members) {
     if (processes_[index]->state_ == MemberState::left || newcomer_died(*processes_[index])) continue;
     if (waits_for_the_misplaced(*processes_[index])) continue;
-    // A view meanwhile had it in a subgroup whose log lacks what its application was given.
-    if (processes_[index]->member_->deliveries().set_back()) continue;
+    if (set_back_or_beside(*processes_[index])) continue;
     return report_.violate("L1", "node " + std::to_string(processes_[index]->node_) + " asked to leave and did not");
   }
   report_.hit(Probe::all_left);

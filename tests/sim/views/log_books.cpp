@@ -150,7 +150,7 @@ void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
   report_.hit(Probe::log_away);
   const View* const before = history_.right_before(view.id);
   // Those that found by force are not to wait for one that has it.
-  if (before == nullptr || views::era_of(view.id) > views::era_of(before->id)) return;
+  if (before == nullptr || views::era_of(view.id) > views::era_of(before->id)) return give_up_behind_holders(subgroup, view);
   const std::vector<LogHolder>& holders = subgroup_at(*before, subgroup).log_holders;
   const auto has_it = [&](const LogHolder& holder) {
     return before->rank_of(holder.node) && !has_lost(holder, subgroup);
@@ -160,6 +160,19 @@ void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
   violate("D2", *history_.process_of(view.incarnations.front()), subgroup,
           "founded without anybody who has it, though node " + std::to_string(there->node.value()) +
               " was in the view before");
+}
+
+// Those that were left behind go by the holders that they know of, and what others had logged since is lost, as they were told.
+void LogBooks::give_up_behind_holders(std::uint32_t subgroup, const View& first) {
+  const View* const before = history_.earlier_than(first.id);
+  const auto has_a_part = [&](NodeId node) { return before->rank_of(node).has_value(); };
+  if (before == nullptr || std::ranges::any_of(first.members, has_a_part)) return;
+  Book& book = books_[subgroup];
+  std::uint64_t kept = 0;
+  for (const LogHolder& each : subgroup_at(first, subgroup).log_holders) {
+    if (!has_lost(each, subgroup)) kept = std::max(kept, common(log_of_(each.node.value(), subgroup).now, book.log));
+  }
+  book.reported = std::min(book.reported, kept);
 }
 
 // None of those that found by force is one of those that had everything, which are gone for good.

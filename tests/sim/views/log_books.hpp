@@ -87,6 +87,7 @@ class LogBooks {
   void extend(std::uint32_t process, std::uint32_t subgroup, const LogEntry& entry);
   void begin(std::uint32_t process, std::uint32_t subgroup, const View& view);
   void check_longest(std::uint32_t process, std::uint32_t subgroup, const View& first);
+  void give_up_behind_holders(std::uint32_t subgroup, const View& first);
   void give_up(Book& book, const View& view, std::uint64_t same) const;
   static void extend_anew(Book& book, const std::shared_ptr<const LogEntry>& entry, const Digest& before);
   void check_beginning(std::uint32_t process, std::uint32_t subgroup);
