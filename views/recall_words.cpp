@@ -36,7 +36,7 @@ std::string words_of(const LastView& view) {
   const std::size_t needed = view.nodes.size() / 2 + 1 - view.here.size();
   if (rest.size() < needed) return text;
   text += rest.size() == needed ? ": " : ": " + std::to_string(needed) + " of ";
-  return text + listed(rest) + verb(needed, " has to come (start it unless it runs)",
+  return text + nodes_text(rest) + verb(needed, " has to come (start it unless it runs)",
                                     " have to come (start those that do not run)");
 }
 

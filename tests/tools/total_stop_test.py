@@ -130,9 +130,9 @@ def two_of_three_go_on(scratch):
     first = group.until_in(nodes, nodes)
     kill_all(group)
     group.start(1, nodes)
-    group.until_said(1, "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of 0, 2 has to come")
+    group.until_said(1, "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of nodes 0, 2 has to come")
     why = group.command(1, nodes, "why").stdout
-    if "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of 0, 2 has to come" not in why:
+    if "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of nodes 0, 2 has to come" not in why:
         sys.exit(f"group why does not say for whom node 1 waits: {why}")
     group.start(2, nodes)
     second = group.until_in([1, 2], nodes)

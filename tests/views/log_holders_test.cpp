@@ -129,11 +129,11 @@ TEST_CASE("a minority is told who is missing, and what of each log would be lost
   };
   const std::string one = "has to come (start it unless it runs); ";
   CHECK(words(looks(process(1, 21), 11, last, 3)) ==
-        "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of 0, 2 " + one +
+        "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of nodes 0, 2 " + one +
             "node 1 has of the log of subgroup orders all that was reported durable, 3 messages; what node 0 may have "
             "behind that is lost without it");
   CHECK(words(looks(process(2, 22), 12, last, 2)) ==
-        "the last view of the group had nodes 0, 1, 2, of which 2 is here: 1 of 0, 1 " + one +
+        "the last view of the group had nodes 0, 1, 2, of which 2 is here: 1 of nodes 0, 1 " + one +
             "nobody here has all that was reported durable of the log of subgroup orders: it is lost without nodes 0, 1, "
             "but for the first 2 messages at most");
   CHECK(words(looks(process(2, 22), 12, last, 0)).ends_with("of the log of subgroup orders: it is lost without nodes 0, 1"));

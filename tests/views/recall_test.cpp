@@ -296,18 +296,18 @@ TEST_CASE("people are told which nodes of the last view are here, and how many o
   const RecordedView last = view(7, {0, 1, 2});
   const ViewRecord own{100, last, {}};
   const auto words = [&](std::vector<Remembering> here) { return words_of(recall(here), here[0].who.node, own); };
-  CHECK(words({of(1, last)}) == "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of 0, 2 has to come "
+  CHECK(words({of(1, last)}) == "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of nodes 0, 2 has to come "
         "(start it unless it runs)");
-  CHECK(words({of(1, view(7, {0, 1}))}) == "the last view of the group had nodes 0, 1, of which 1 is here: 0 has to come "
-        "(start it unless it runs)");
+  CHECK(words({of(1, view(7, {0, 1}))}) == "the last view of the group had nodes 0, 1, of which 1 is here: node 0 has to "
+        "come (start it unless it runs)");
   CHECK(words({of(1, last), forgetful(0)}) ==
-        "the last view of the group had nodes 0, 1, 2, of which 1 is here, and 0 has lost the record of it: 2 has to come "
-        "(start it unless it runs)");
+        "the last view of the group had nodes 0, 1, 2, of which 1 is here, and 0 has lost the record of it: node 2 has to "
+        "come (start it unless it runs)");
   ViewRecord removed{100, view(8, {3, 4}), {}, ViewRecord::Standing::left};
   removed.last->roster.nodes = {{NodeId(3), ""}, {NodeId(4), ""}};
   CHECK(words_of(recall(std::vector{of(1, removed.last)}), NodeId(1), removed) ==
         "the group went on without node 1, which had left it; it is not in the group's roster any more (spindrift group add "
-        "lets it in again); the last view of the group had nodes 3, 4, of which none is here: 3, 4 have to come "
+        "lets it in again); the last view of the group had nodes 3, 4, of which none is here: nodes 3, 4 have to come "
         "(start those that do not run)");
 }
 
