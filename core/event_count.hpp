@@ -11,6 +11,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include <spindrift/core/clock.hpp>
+
 namespace spindrift {
 
 class EventCount {
@@ -22,25 +24,23 @@ class EventCount {
     return epoch_.load(std::memory_order_seq_cst);
   }
   void cancel() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
-  void wait(Ticket ticket) noexcept {
-    epoch_.wait(ticket, std::memory_order_seq_cst);
-    cancel();
-  }
+  void wait(Ticket ticket) noexcept { static_cast<void>(wait_until(ticket, never)); }
+  /// False: it is that time, by the monotonic clock, and nobody has been notified since `prepare`.
+  [[nodiscard]] bool wait_until(Ticket ticket, Time limit) noexcept;
 
   [[nodiscard]] bool has_waiters() const noexcept { return waiters_.load(std::memory_order_seq_cst) != 0; }
   void notify_all() noexcept {
-    if (!has_waiters()) return;
-    epoch_.fetch_add(1, std::memory_order_seq_cst);
-    epoch_.notify_all();
+    if (has_waiters()) wake(all);
   }
   /// Wakes the thread that has slept longest, and any that prepared and does not sleep yet.
   void notify_one() noexcept {
-    if (!has_waiters()) return;
-    epoch_.fetch_add(1, std::memory_order_seq_cst);
-    epoch_.notify_one();
+    if (has_waiters()) wake(1);
   }
 
  private:
+  static constexpr int all = 0x7fffffff;
+  void wake(int threads) noexcept;
+
   std::atomic<std::uint32_t> epoch_{0};
   std::atomic<std::uint32_t> waiters_{0};
 };

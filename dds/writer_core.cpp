@@ -13,8 +13,6 @@ using dds::core::InstanceHandle;
 
 namespace {
 
-// Space in a ring comes when all members have delivered, which makes no sound here; the own delivery, which does, is close.
-constexpr auto look_interval = std::chrono::milliseconds(1);
 constexpr std::int64_t ending_ns_max = 1'000'000'000;
 
 std::chrono::nanoseconds until(std::int64_t end_ns) {
@@ -60,21 +58,14 @@ void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, Sampl
     if (!bytes.empty()) std::memcpy(to.data() + sizeof header, bytes.data(), bytes.size());
   };
   const std::uint64_t size = sizeof header + bytes.size();
-  if (blocking_ns_max == endless) {
-    subgroup_.send(size, build);
-  } else {
-    const std::int64_t end = end_of(blocking_ns_max);
-    while (!subgroup_.try_send(size, build)) {
-      if (steady_ns() >= end) {
-        const std::string why = subgroup_.blocked();
-        throw Exception(Error(ErrorKind::timed_out, "a write waited for max_blocking_time: " +
-                                                        (why.empty() ? "participants take no more of it now" : why))
-                            .at("topic " + facts_.topic)
-                            .fix("raise Reliability's max_blocking_time, or let readers take their samples"));
-      }
-      std::unique_lock waiting(monitor_.mutex);
-      monitor_.changed.wait_for(waiting, std::min<std::chrono::nanoseconds>(look_interval, until(end)));
-    }
+  const bool endlessly = blocking_ns_max == endless;
+  if (endlessly) subgroup_.send(size, build);
+  if (!endlessly && !subgroup_.send_within(std::chrono::nanoseconds(blocking_ns_max), size, build)) {
+    const std::string why = subgroup_.blocked();
+    throw Exception(Error(ErrorKind::timed_out, "a write waited for max_blocking_time: " +
+                                                    (why.empty() ? "participants take no more of it now" : why))
+                        .at("topic " + facts_.topic)
+                        .fix("raise Reliability's max_blocking_time, or let readers take their samples"));
   }
   ++sequence_;
 }

@@ -129,8 +129,8 @@ Outcome Channel::reserve_large(std::uint64_t bytes, Claim& claim) {
 
 bool Channel::try_reserve(std::uint64_t bytes, Claim& claim) { return reserve_once(bytes, claim) == Outcome::reserved; }
 
-void Channel::reserve(std::uint64_t bytes, Claim& claim) {
-  if (reserve_once(bytes, claim) == Outcome::reserved) return;
+bool Channel::reserve(std::uint64_t bytes, Claim& claim, Time limit) {
+  if (reserve_once(bytes, claim) == Outcome::reserved) return true;
   if (environment_.handler_threads->is_one()) {
     throw Exception(Error(ErrorKind::would_block, "subgroup " + name() +
                                                       " takes nothing now, and a handler cannot wait for "
@@ -139,12 +139,13 @@ void Channel::reserve(std::uint64_t bytes, Claim& claim) {
   }
   for (unsigned yields = 0; yields < yields_before_sleep && space_.may_try_again(environment_.clock.now()); ++yields) {
     sched_yield();
-    if (worth_waking() && reserve_once(bytes, claim) == Outcome::reserved) return;
+    if (worth_waking() && reserve_once(bytes, claim) == Outcome::reserved) return true;
   }
-  reserve_asleep(bytes, claim);
+  return reserve_asleep(bytes, claim, limit);
 }
 
-void Channel::reserve_asleep(std::uint64_t bytes, Claim& claim) {
+// A thread whose time is over looks once more: what it was offered then is its own.
+bool Channel::reserve_asleep(std::uint64_t bytes, Claim& claim, Time limit) {
   for (;;) {
     const SpaceQueue::Ticket ticket = space_.prepare(environment_.clock.now());
     Outcome outcome = Outcome::closed;
@@ -154,8 +155,11 @@ void Channel::reserve_asleep(std::uint64_t bytes, Claim& claim) {
       space_.cancel(ticket);
       throw;
     }
-    if (outcome == Outcome::reserved) return space_.cancel(ticket);
-    space_.wait(ticket);
+    if (outcome == Outcome::reserved) {
+      space_.cancel(ticket);
+      return true;
+    }
+    if (!space_.wait(ticket, limit)) return try_reserve(bytes, claim);
   }
 }
 

@@ -109,8 +109,8 @@ class Channel {
   [[nodiscard]] bool dropped() const noexcept { return life_.dropped.load(std::memory_order_seq_cst); }
   [[nodiscard]] SubgroupId id() const noexcept { return id_; }
   [[nodiscard]] Environment& environment() const noexcept { return environment_; }
-  /// Waits for space, if need be.
-  void reserve(std::uint64_t bytes, Claim& claim);
+  /// Waits for space, if need be, up to that time; false if there was none.
+  [[nodiscard]] bool reserve(std::uint64_t bytes, Claim& claim, Time limit = never);
   [[nodiscard]] bool try_reserve(std::uint64_t bytes, Claim& claim);
   /// Something was committed or abandoned.
   void wake() noexcept { environment_.fabric->wake(); }
@@ -158,7 +158,7 @@ class Channel {
   [[nodiscard]] bool worth_waking() const noexcept { return gate_->half_free() || !gate_->is_open(); }
   [[nodiscard]] views::SendGate::Outcome reserve_once(std::uint64_t bytes, Claim& claim);
   [[nodiscard]] views::SendGate::Outcome reserve_large(std::uint64_t bytes, Claim& claim);
-  void reserve_asleep(std::uint64_t bytes, Claim& claim);
+  [[nodiscard]] bool reserve_asleep(std::uint64_t bytes, Claim& claim, Time limit);
 
   enum class Carries : std::uint8_t { messages, objects, replica };
   void refuse_second_handler(std::string_view call) const;

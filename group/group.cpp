@@ -96,8 +96,12 @@ Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) {
   Claim claim;
   const bool may = bytes <= ring_payload_max_ && generation_ == process_generation();
   const bool reserved = may && gate_.reserve(bytes, claim) == views::SendGate::Outcome::reserved;
-  if (!reserved) channel_.reserve(bytes, claim);
+  if (!reserved) static_cast<void>(channel_.reserve(bytes, claim));  // for as long as it takes
   return claim;
+}
+bool Subgroup::reserve_within(Duration limit, std::uint64_t bytes, Claim& claim) {
+  const Time now = channel_.environment().clock.now();
+  return channel_.reserve(bytes, claim, limit < never - now ? now + limit : never);
 }
 bool Subgroup::try_reserve(std::uint64_t bytes, Claim& claim) { return channel_.try_reserve(bytes, claim); }
 void Subgroup::commit(const Claim& claim) noexcept {

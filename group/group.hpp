@@ -148,6 +148,15 @@ class Subgroup {
   /// The same for text.
   void send(std::string_view text) { send(std::as_bytes(std::span(text))); }
 
+  /// The same, and waits no longer than `limit` for room: false if there was none, and nothing was sent. Throws as `send`.
+  template <class Build>
+  [[nodiscard]] bool send_within(Duration limit, std::uint64_t bytes, Build&& build) {
+    Claim claim;
+    if (!reserve_within(limit, bytes, claim)) return false;
+    fill(claim, build);
+    return true;
+  }
+
   /// The same without waiting: false if it would have to. Throws as `send`, but not would_block.
   template <class Build>
   [[nodiscard]] bool try_send(std::uint64_t bytes, Build&& build) {
@@ -174,6 +183,7 @@ class Subgroup {
   using Claim = views::SendClaim;
   [[nodiscard]] Claim reserve(std::uint64_t bytes);
   [[nodiscard]] bool try_reserve(std::uint64_t bytes, Claim& claim);
+  [[nodiscard]] bool reserve_within(Duration limit, std::uint64_t bytes, Claim& claim);
   void commit(const Claim& claim) noexcept;
   void abandon(const Claim& claim) noexcept;
 

@@ -38,7 +38,8 @@ class SpaceQueue {
     return {&where, where.prepare()};
   }
   void cancel(Ticket ticket) noexcept { ticket.where->cancel(); }
-  void wait(Ticket ticket) noexcept { ticket.where->wait(ticket.ticket); }
+  /// False: it is that time, and nothing has been offered since `prepare`.
+  bool wait(Ticket ticket, Time limit = never) noexcept { return ticket.where->wait_until(ticket.ticket, limit); }
 
   // The poller.
 

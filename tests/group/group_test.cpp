@@ -225,6 +225,28 @@ TEST_CASE("a builder that throws sends nothing and harms nobody") {
   CHECK(journal.lines == std::vector<std::string>{"0:after"});
 }
 
+TEST_CASE("a send that may wait for a time sends nothing where there is no room until then") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1, "[SUBGROUP/DEFAULT]\nwindow_size = 2\n"));
+  Subgroup& orders = group.subgroup("orders");
+  std::promise<void> go_on;
+  Journal journal;
+  orders.on_delivery([&, may_go = go_on.get_future().share()](std::span<const Delivery> batch) {
+    may_go.wait();
+    journal.keep(batch);
+  });
+  group.subgroup("ticks").on_delivery([](auto) {});
+  const auto fill = [](std::span<std::byte> to) { std::ranges::fill(to, std::byte{'a'}); };
+  std::size_t sent = 0;
+  while (orders.send_within(std::chrono::milliseconds(5), 1, fill)) ++sent;
+  CHECK(sent >= 2);
+  std::thread handler([&] { go_on.set_value(); });
+  CHECK(orders.send_within(std::chrono::hours(1), 1, fill));
+  handler.join();
+  group.leave();
+  CHECK(journal.lines.size() == sent + 1);
+}
+
 TEST_CASE("a handler may send, and is told where it would have to wait") {
   GroupFixture fixture;
   Group group(fixture.config(0, 1, "[SUBGROUP/DEFAULT]\nwindow_size = 2\n"));

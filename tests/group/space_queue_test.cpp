@@ -50,6 +50,23 @@ TEST_CASE("the thread that finds the ring full first is woken whenever there is 
   queue.cancel(second);
 }
 
+TEST_CASE("who waits up to a time goes on then, and is told whether there was space") {
+  SpaceQueue queue;
+  const SystemClock clock;
+  const Time limit = clock.now() + std::chrono::milliseconds(20);
+  CHECK_FALSE(queue.wait(queue.prepare(at({})), limit));
+  CHECK(clock.now() >= limit);
+  CHECK_FALSE(queue.has_waiters());
+
+  const auto offered = queue.prepare(at({}));
+  queue.offer(at({}));
+  CHECK(queue.wait(offered, limit));  // though the time is over
+  const auto late = queue.prepare(at({}));
+  std::thread poller([&] { queue.offer(at({})); });
+  CHECK(queue.wait(late, clock.now() + std::chrono::minutes(10)));
+  poller.join();
+}
+
 TEST_CASE("a thread whose turn is over goes behind the others, and hands the turn on") {
   SpaceQueue queue;
   const auto first = queue.prepare(at({}));
