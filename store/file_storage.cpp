@@ -224,8 +224,11 @@ class DiskFile final : public StoredFile {
 Result<FileDescriptor> open_directory(const std::string& path, std::size_t made_max) {
   auto directory = open_guarded_directory(path, made_max);
   if (!directory) {
-    const ErrorKind kind = directory.error().kind();
-    return Error(kind, "the directory of a journal cannot be used").at(path).because(std::move(directory).error());
+    const Error& why = directory.error();
+    if (why.cause() != nullptr) return Error(why.kind(), "the directory of a journal cannot be used").at(path).because(why);
+    return Error(why.kind(), "the directory of a journal cannot be used: " + why.message())
+        .at(why.place())
+        .fix("name in [PERS] file_path, or with --journal, a directory that is this user's and that nobody else may write");
   }
   SPINDRIFT_TRY(check_own_directory(directory->get(), path));
   return directory;

@@ -17,6 +17,8 @@
 #include <spindrift/store/reserve.hpp>
 #include <spindrift/views/view_record.hpp>
 
+#include "privileges.hpp"
+
 namespace spindrift::tools {
 namespace {
 
@@ -44,7 +46,7 @@ std::unique_ptr<WatchedStorage> opened(const JournalSource& source) {
     while (why->cause() != nullptr) why = why->cause();
     throw Exception(Error(why->kind(), fmt::format("{} cannot be read: {}", journal_text(source), why->message()))
                         .at(why->place())
-                        .fix("run the command as the user of the node, or as root"));
+                        .fix(fix_for_unreadable()));
   }
   return std::make_unique<WatchedStorage>(std::make_unique<store::FileStorage>(std::move(storage).value()));
 }

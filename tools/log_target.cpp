@@ -12,6 +12,8 @@
 #include <spindrift/core/config/contacts.hpp>
 #include <spindrift/core/ids_text.hpp>
 
+#include "privileges.hpp"
+
 namespace spindrift::tools {
 namespace {
 
@@ -36,7 +38,7 @@ std::vector<NodeId> nodes_in(const group::JournalPlace& place) {
   if (failure && failure != std::errc::no_such_file_or_directory) {
     throw Exception(system_error("open", failure.value())
                         .at(place.of_group())
-                        .fix("run the command as the user of the node, or as root"));
+                        .fix(fix_for_unreadable()));
   }
   std::ranges::sort(nodes);
   return nodes;

@@ -106,6 +106,10 @@ int run_trim(const LogTrimOptions& options) {
     throw Exception(std::move(told).error().fix(
         "start it, and trim then: it alone knows which messages all members have on their disks"));
   }
+  if (!told && told.error().kind() == ErrorKind::timed_out) {
+    throw Exception(std::move(told).error().fix(
+        "let it go on (kill -CONT), or say it again when it has answered others, with a longer --timeout"));
+  }
   if (!told) throw Exception(std::move(told).error());
   return print(options, trimmed);
 }

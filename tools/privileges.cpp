@@ -80,4 +80,9 @@ Privileges own_privileges() {
   return own;
 }
 
+std::string fix_for_unreadable() {
+  if (::geteuid() != 0) return "run the command as the user of the node, or as root";
+  return "see to the path and its file system: root may read what is there";
+}
+
 }  // namespace spindrift::tools

@@ -20,4 +20,7 @@ struct Privileges {
 /// Those of this process. A mask that cannot be read is taken for none.
 [[nodiscard]] Privileges own_privileges();
 
+/// The fix where this user cannot read a node's files, for people: root is not told to become root.
+[[nodiscard]] std::string fix_for_unreadable();
+
 }  // namespace spindrift::tools

@@ -2,12 +2,10 @@
 #include <spindrift/core/config/config.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <iterator>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,10 +20,10 @@
 #include <spindrift/core/config/without_file.hpp>
 #include <spindrift/core/config/text.hpp>
 #include <spindrift/core/ids_text.hpp>
-#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/keys_path.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/log_file.hpp>
+#include <spindrift/core/text_file.hpp>
 
 namespace spindrift {
 namespace {
@@ -33,30 +31,6 @@ namespace {
 using namespace config;
 
 constexpr std::size_t text_bytes_max = std::size_t{1} << 20;
-
-/// A regular file of reasonable size: a configuration never waits on a pipe and never fills the memory.
-Result<std::string> read_text(const std::string& path) {
-  const auto refuse = [&](std::string message, std::string fix) {
-    return Error(ErrorKind::bad_config, std::move(message)).at(path).fix(std::move(fix));
-  };
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) {
-    return refuse(system_error("cannot open it", errno).message(), "name a file that exists and that this user may read");
-  }
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    return refuse("it is no regular file", "name a text file");
-  std::string text;
-  char piece[16384];
-  while (true) {
-    const ssize_t got = ::read(file.get(), piece, sizeof(piece));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return refuse(system_error("cannot read it", errno).message(), "check the file");
-    if (got == 0) return text;
-    text.append(piece, static_cast<std::size_t>(got));
-    if (text.size() > text_bytes_max) return refuse("it is larger than 1 MiB", "name a configuration file");
-  }
-}
 
 Config::Environment process_environment() {
   Config::Environment environment;
@@ -70,7 +44,7 @@ Config::Environment process_environment() {
 }
 
 Loaded load_file(const std::string& path, const std::vector<ConfigOverride>& overrides, std::vector<Error>& problems) {
-  auto text = read_text(path);
+  auto text = read_text_file(path, text_bytes_max, ErrorKind::bad_config);
   if (!text) {
     problems.push_back(std::move(text).error());
     return {};
@@ -82,7 +56,7 @@ Loaded load_file(const std::string& path, const std::vector<ConfigOverride>& ove
   sources.flags = &overrides;
   sources.environment = &environment;
   sources.read_layout_file = [&](const std::string& layout) {
-    return read_text((std::filesystem::path(path).parent_path() / layout).string());
+    return read_text_file((std::filesystem::path(path).parent_path() / layout).string(), text_bytes_max, ErrorKind::bad_config);
   };
   return load(sources, problems);
 }

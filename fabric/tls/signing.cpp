@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
+
+#include <spindrift/core/text_file.hpp>
 
 namespace spindrift::fabric::tls {
 namespace {
@@ -45,13 +45,13 @@ std::vector<Owned<X509>> certificates_of(std::span<const std::byte> der) {
 
 bool is_ed25519(const EVP_PKEY* key) noexcept { return key != nullptr && EVP_PKEY_get_id(key) == EVP_PKEY_ED25519; }
 
+constexpr std::size_t trust_bytes_max = std::size_t{1} << 24;
+
 Result<std::string> text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file) return text;
-  return Error(ErrorKind::bad_argument, "the file cannot be read")
-      .at(path)
-      .fix("name the authority's certificate, or a directory with authority.crt, and revoked.crl if there is one");
+  auto text = read_text_file(path, trust_bytes_max, ErrorKind::bad_argument);
+  if (text) return text;
+  return std::move(text).error().fix(
+      "name the authority's certificate, or a directory with authority.crt, and revoked.crl if there is one");
 }
 
 /// Whatever a leaf has signed, it vouches for nobody.

@@ -257,6 +257,16 @@ TEST_CASE("a journal's directory that others may write is refused, and so is a l
   CHECK_FALSE(FileStorage::open_at(place.path));
 }
 
+TEST_CASE("a journal in the place of which is a file names that file, and the key to change") {
+  const TemporaryDirectory disk;
+  const std::string file = disk.path() + "/journal";
+  std::ofstream(file) << "of somebody else";
+  const Error error = error_of(FileStorage::open_at(file));
+  CHECK(error.place() == file);
+  CHECK_THAT(error.message(), Catch::Matchers::Contains("the directory of a journal cannot be used: it is no directory"));
+  CHECK_THAT(error.fix(), Catch::Matchers::Contains("file_path") && !Catch::Matchers::Contains("runtime directory"));
+}
+
 TEST_CASE("a journal on a file system that nobody may write says how to mend that") {
   if (::geteuid() != 0) return spindrift::test::skip("only root can mount a small file system");
   if (!enter_own_mounts()) return spindrift::test::skip("no namespace of mounts can be had here");

@@ -1,4 +1,6 @@
 // `spindrift log verify --keys` over signed journals, and over those that somebody wrote anew so that nothing else is amiss.
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -214,6 +216,11 @@ TEST_CASE_METHOD(SignedCopy, "what is no authority's certificate, and what is no
   const CommandResult no_keys = verify({"--keys", other});
   CHECK(no_keys.code == number(ExitCode::usage));
   CHECK_THAT(no_keys.errors, Contains(other + ": there is no certificate in it") && Contains("fix: name the authority's"));
+  const std::string pipe = host.place.above + "/pipe";  // nobody writes into it
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const CommandResult waits = verify({"--keys", pipe});
+  CHECK(waits.code == number(ExitCode::usage));
+  CHECK_THAT(waits.errors, Contains(pipe + ": it is no regular file") && Contains("fix: name the authority's"));
   std::filesystem::create_directory(host.place.above + "/empty");
   std::filesystem::permissions(host.place.above + "/empty", std::filesystem::perms::owner_all);
   const CommandResult no_journal = run({"log", "verify", "--journal", host.place.above + "/empty", "--keys", authority});
