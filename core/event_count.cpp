@@ -16,8 +16,8 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t) && std
 
 /// The limit is absolute, so a signal on the way costs nothing.
 int sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t expected, const timespec* limit) noexcept {
-  const long outcome = ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, limit, nullptr, FUTEX_BITSET_MATCH_ANY);
-  return outcome == 0 ? 0 : errno;
+  constexpr auto any = FUTEX_BITSET_MATCH_ANY;
+  return ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, limit, nullptr, any) == 0 ? 0 : errno;
 }
 
 timespec timespec_of(Time at) noexcept {

@@ -31,7 +31,8 @@ Result<std::string> read_text_file(const std::string& path, std::size_t bytes_ma
     if (got < 0) return refuse(system_error("cannot read it", errno).message(), "check the file");
     if (got == 0) return text;
     text.append(piece, static_cast<std::size_t>(got));
-    if (text.size() > bytes_max) return refuse("it is larger than " + std::to_string(bytes_max >> 20) + " MiB", "name a smaller one");
+    if (text.size() > bytes_max)
+      return refuse("it is larger than " + std::to_string(bytes_max >> 20) + " MiB", "name a smaller one");
   }
 }
 

@@ -296,8 +296,8 @@ TEST_CASE("people are told which nodes of the last view are here, and how many o
   const RecordedView last = view(7, {0, 1, 2});
   const ViewRecord own{100, last, {}};
   const auto words = [&](std::vector<Remembering> here) { return words_of(recall(here), here[0].who.node, own); };
-  CHECK(words({of(1, last)}) == "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of nodes 0, 2 has to come "
-        "(start it unless it runs)");
+  CHECK(words({of(1, last)}) == "the last view of the group had nodes 0, 1, 2, of which 1 is here: 1 of nodes 0, 2 has to "
+        "come (start it unless it runs)");
   CHECK(words({of(1, view(7, {0, 1}))}) == "the last view of the group had nodes 0, 1, of which 1 is here: node 0 has to "
         "come (start it unless it runs)");
   CHECK(words({of(1, last), forgetful(0)}) ==

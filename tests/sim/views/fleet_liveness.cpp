@@ -359,8 +359,8 @@ void Fleet::leave_all() {
              return !processes_[other]->running_ && std::find(members.begin(), members.end(), other) == members.end();
            });
   };
-  // A view meanwhile had it, or others without which it is no majority, in a subgroup whose log lacks what its application was
-  // given.
+  // A view meanwhile had it, or others without which it is no majority, in a subgroup whose log lacks what its application
+  // was given.
   const auto set_back_or_beside = [&](const Process& process) {
     if (process.member_->deliveries().set_back()) return true;
     const std::vector<std::uint64_t>& view = history_.view(*history_.view_of(process.index_))->incarnations;

@@ -162,7 +162,7 @@ void LogBooks::note_founders(std::uint32_t subgroup, const View& view) {
               " was in the view before");
 }
 
-// Those that were left behind go by the holders that they know of, and what others had logged since is lost, as they were told.
+// Those that were left behind go by the holders that they know of. What others had logged since is lost, as they were told.
 void LogBooks::give_up_behind_holders(std::uint32_t subgroup, const View& first) {
   const View* const before = history_.earlier_than(first.id);
   const auto has_a_part = [&](NodeId node) { return before->rank_of(node).has_value(); };
