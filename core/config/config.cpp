@@ -56,7 +56,8 @@ Loaded load_file(const std::string& path, const std::vector<ConfigOverride>& ove
   sources.flags = &overrides;
   sources.environment = &environment;
   sources.read_layout_file = [&](const std::string& layout) {
-    return read_text_file((std::filesystem::path(path).parent_path() / layout).string(), text_bytes_max, ErrorKind::bad_config);
+    const std::filesystem::path beside = std::filesystem::path(path).parent_path() / layout;
+    return read_text_file(beside.string(), text_bytes_max, ErrorKind::bad_config);
   };
   return load(sources, problems);
 }

@@ -48,7 +48,8 @@ TEST_CASE("a majority of the last view founds under a greater id and its roster,
   nodes.start(2);  // all founders are here, and a minority of the last view
   nodes.run();
   CHECK(nodes.requests.empty());
-  CHECK(nodes.processes.at(3)->founding->kept_by_memory(nodes.met_by(3)).find("1 of nodes 5, 4 has to come") != std::string::npos);
+  const std::string words = nodes.processes.at(3)->founding->kept_by_memory(nodes.met_by(3));
+  CHECK(words.find("1 of nodes 5, 4 has to come") != std::string::npos);
   nodes.start(5);
   nodes.run();
   REQUIRE(nodes.founded_by(5));
