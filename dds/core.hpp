@@ -39,10 +39,22 @@ class Error : public StandardException<std::logic_error> {
 class AlreadyClosedError : public StandardException<std::logic_error> {
   using StandardException::StandardException;
 };
+/// A policy that stays as it was when the entity was made; it says which.
+class ImmutablePolicyError : public StandardException<std::logic_error> {
+  using StandardException::StandardException;
+};
 class IllegalOperationError : public StandardException<std::logic_error> {
   using StandardException::StandardException;
 };
 class InvalidArgumentError : public StandardException<std::invalid_argument> {
+  using StandardException::StandardException;
+};
+/// An entity whose kind is known only when the program runs is of another type.
+class InvalidDowncastError : public StandardException<std::runtime_error> {
+  using StandardException::StandardException;
+};
+/// The entity is not enabled yet.
+class NotEnabledError : public StandardException<std::logic_error> {
   using StandardException::StandardException;
 };
 /// Policies that do not go with each other.

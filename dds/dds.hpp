@@ -10,5 +10,6 @@
 //   for (const auto& sample : reader.take()) if (sample.info().valid()) use(sample.data());
 #pragma once
 
+#include <spindrift/dds/discovery.hpp>
 #include <spindrift/dds/pub.hpp>
 #include <spindrift/dds/sub.hpp>

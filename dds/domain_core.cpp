@@ -72,19 +72,18 @@ std::string topic_subgroup_name(const std::string& topic) {
   return topic_prefix + name + "-" + digest_of(topic).to_string().substr(0, 16);
 }
 
-DomainCore::DomainCore(std::uint32_t domain)
-    : domain_(domain), listeners_(monitor_), histories_(monitor_, errands_, hubs_, [this] {
-        EndpointFacts settled{.id = new_id(), .kind = EndpointKind::participant, .topic = "of the domain"};
-        announce(settled);
+DomainCore::DomainCore(std::uint32_t domain, const EndpointQos& told)
+    : domain_(domain), listeners_(monitor_), told_(told), histories_(monitor_, errands_, hubs_, [this] {
+        announce({.id = self_, .kind = EndpointKind::participant, .topic = "of the domain", .qos = told_});
       }) {}
 
-std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const std::string& file) {
+std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const EndpointQos& told, const std::string& file) {
   // A listener may drop the last reference; its thread cannot wait for itself.
   const auto end = [](DomainCore* ending) {
     if (!ending->listeners_.is_current()) return delete ending;
     Endings::of_process().add(std::thread([ending] { delete ending; }));
   };
-  std::shared_ptr<DomainCore> core(new DomainCore(domain), end);
+  std::shared_ptr<DomainCore> core(new DomainCore(domain, told), end);
   core->enter(file);
   return core;
 }
@@ -195,6 +194,33 @@ void DomainCore::await_history(const Subgroup& subgroup) {
     throw Exception(Error(ErrorKind::group_closed, failed_).at("subgroup " + subgroup.name()));
 }
 
+std::optional<EndpointFacts> DomainCore::await_topic(const std::string& name, std::int64_t limit_ns) {
+  const auto found = [&]() -> const EndpointFacts* {
+    for (const auto& [id, facts] : table_.all()) {
+      if (facts.kind == EndpointKind::topic && facts.topic == name) return &facts;
+    }
+    return nullptr;
+  };
+  std::unique_lock lock(monitor_.mutex);
+  static_cast<void>(monitor_.await(lock, limit_ns, [&] { return found() != nullptr || !failed_.empty(); }));
+  if (const EndpointFacts* topic = found()) return *topic;
+  if (!failed_.empty()) throw Exception(Error(ErrorKind::group_closed, failed_).at("topic " + name));
+  return std::nullopt;
+}
+
+void DomainCore::ignore(const EndpointId& id) {
+  const auto& all = table_.all();
+  const auto named = all.find(id);
+  if (named != all.end() && named->second.kind == EndpointKind::topic)
+    ignored_.add_topic(id.process(), named->second.topic);
+  else
+    ignored_.add(id);
+  for (const auto& [other, facts] : all) {
+    const bool matches = facts.kind == EndpointKind::writer || facts.kind == EndpointKind::reader;
+    if (matches && ignored_.holds(facts)) hub(facts.topic).ignore(other);
+  }
+}
+
 void DomainCore::withdraw(const EndpointId& id, bool ended) noexcept {
   try {
     ByteWriter writer;
@@ -218,7 +244,10 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
   if (word == static_cast<std::uint8_t>(Word::here)) {
     if (auto facts = get_endpoint(reader); facts && reader.ok() && facts->id.node == delivery.sender.value()) {
       auto refusal = table_.add(*facts);
-      if (!refusal && facts->kind != EndpointKind::participant) hub(facts->topic).on_endpoint(*facts);
+      if (!refusal) {
+        builtin_readers_.on_told(*facts);
+        if (facts->kind != EndpointKind::participant) hub(facts->topic).on_endpoint(*facts, ignored_.holds(*facts));
+      }
       if (facts->id.node == self_.node) outcomes_[facts->id] = std::move(refusal);
       return;
     }
@@ -229,7 +258,10 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
     id.incarnation = reader.get<std::uint64_t>();
     if (reader.ok() && id.node == delivery.sender.value()) {
       const auto facts = table_.remove(id);
-      if (facts) hub(facts->topic).on_removed(*facts, word == static_cast<std::uint8_t>(Word::gone));
+      if (facts) {
+        builtin_readers_.on_gone(*facts);
+        hub(facts->topic).on_removed(*facts, word == static_cast<std::uint8_t>(Word::gone));
+      }
       return;
     }
   }
@@ -256,7 +288,10 @@ void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch)
 void DomainCore::on_view(const NewView& news) {
   const std::lock_guard lock(monitor_.mutex);
   std::map<std::uint64_t, std::vector<EndpointFacts>> failed;
-  for (EndpointFacts& each : table_.retain(news.view)) failed[digest_of_topic(each.topic)].push_back(std::move(each));
+  for (EndpointFacts& each : table_.retain(news.view)) {
+    builtin_readers_.on_gone(each);
+    failed[digest_of_topic(each.topic)].push_back(std::move(each));
+  }
   for (auto& [topic, hub] : hubs_.all) hub.on_view(failed[topic]);
   histories_.on_view(news.view, table_);
   monitor_.changed.notify_all();
@@ -297,7 +332,7 @@ void DomainCore::load(std::istream& from) {
   }
   static_cast<void>(table_.retain(view));
   for (const auto& [id, facts] : table_.all()) {
-    if (facts.kind != EndpointKind::participant) hub(facts.topic).on_endpoint(facts);
+    if (facts.kind != EndpointKind::participant) hub(facts.topic).on_endpoint(facts, false);
   }
   if (!reader.complete()) throw broken();
 }

@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include <spindrift/dds/builtin_readers.hpp>
 #include <spindrift/dds/history_exchange.hpp>
+#include <spindrift/dds/ignored.hpp>
 #include <spindrift/group/group.hpp>
 
 namespace spindrift::topics {
@@ -34,8 +36,9 @@ void await_endings();
 class DomainCore {
  public:
   /// Joins the domain's group, or founds it; returns when it knows all that is in the domain. `file`: a configuration, whose
-  /// layout names `endpoints_subgroup`; empty: none is needed. Throws as Group does.
-  [[nodiscard]] static std::shared_ptr<DomainCore> join(std::uint32_t domain, const std::string& file);
+  /// layout names `endpoints_subgroup`; empty: none is needed. `told`: what the others are told of it. Throws as Group does.
+  [[nodiscard]] static std::shared_ptr<DomainCore> join(std::uint32_t domain, const EndpointQos& told,
+                                                        const std::string& file);
   /// Leaves.
   ~DomainCore();
   DomainCore(const DomainCore&) = delete;
@@ -44,6 +47,7 @@ class DomainCore {
   [[nodiscard]] Monitor& monitor() noexcept { return monitor_; }
   [[nodiscard]] ListenerThread& listeners() noexcept { return listeners_; }
   [[nodiscard]] std::uint32_t domain() const noexcept { return domain_; }
+  [[nodiscard]] const EndpointId& self() const noexcept { return self_; }  ///< the participant, as an endpoint
   [[nodiscard]] EndpointId new_id() { return {self_.node, ++last_number_, self_.incarnation}; }
 
   // Without the monitor. They throw Exception; refused: others have it with another type or Reliability.
@@ -56,14 +60,21 @@ class DomainCore {
   void announce(const EndpointFacts& facts);
   /// Returns when this participant has what others kept of the subgroup's topics before it came.
   void await_history(const Subgroup& subgroup);
+  /// Returns the first topic of that name that some participant has. Nothing: none within the time.
+  [[nodiscard]] std::optional<EndpointFacts> await_topic(const std::string& name, std::int64_t limit_ns);
   /// Tells all that it is gone. `ended`: it has sent its last message. Never throws, but logs.
   void withdraw(const EndpointId& id, bool ended) noexcept;
 
   // With the monitor held:
   [[nodiscard]] TopicHub& hub(const std::string& topic);
+  [[nodiscard]] const EndpointTable& table() const noexcept { return table_; }
+  [[nodiscard]] BuiltinReaders& builtin_readers() noexcept { return builtin_readers_; }
+  /// A participant, topic, writer or reader is nothing to this participant any more. Nothing in the domain has such an id:
+  /// nothing happens, unless it comes.
+  void ignore(const EndpointId& id);
 
  private:
-  explicit DomainCore(std::uint32_t domain);
+  DomainCore(std::uint32_t domain, const EndpointQos& told);
   void enter(const std::string& file);
   void take_topic(Subgroup& subgroup);
   void send(std::vector<std::byte> message);
@@ -83,9 +94,12 @@ class DomainCore {
   ListenerThread listeners_;
   Errands errands_;
   std::atomic<std::uint32_t> last_number_{0};
-  EndpointId self_;  ///< this process
+  EndpointId self_;
   // Behind the monitor:
+  EndpointQos told_;
   EndpointTable table_;
+  Ignored ignored_;
+  BuiltinReaders builtin_readers_;
   Hubs hubs_;
   std::map<EndpointId, std::optional<std::string>> outcomes_;  // of what this participant announces: why it is refused
   std::string failed_;                                         // why this participant is none any more; empty: it is

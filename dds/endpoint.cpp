@@ -22,7 +22,37 @@ std::optional<std::string> get_text(ByteReader& from, std::size_t most) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-constexpr std::uint8_t kind_max[] = {1, 3, 1, 1, 1, 1};
+constexpr std::uint8_t kind_max[] = {1, 3, 1, 1, 1, 1, 2};
+
+void put_data(ByteWriter& to, const std::vector<std::uint8_t>& data) {
+  to.put(static_cast<std::uint32_t>(data.size())).put_bytes(std::as_bytes(std::span(data)));
+}
+
+bool get_data(ByteReader& from, std::vector<std::uint8_t>& data) {
+  const auto size = from.get<std::uint32_t>();
+  if (size > opaque_bytes_max) return false;
+  for (const std::byte each : from.get_bytes(size)) data.push_back(static_cast<std::uint8_t>(each));
+  return data.size() == size;
+}
+
+bool get_times(ByteReader& from, EndpointTimes& times) {
+  std::int64_t least = 0;
+  for (std::int64_t* each :
+       {&times.deadline, &times.latency, &times.lifespan, &times.lease, &times.separation, &times.blocking}) {
+    *each = from.get<std::int64_t>();
+    least = std::min(least, *each);
+  }
+  return least >= 0;
+}
+
+bool get_kept(ByteReader& from, EndpointKept& kept) {
+  kept.history = from.get<std::uint8_t>();
+  for (std::int32_t* each :
+       {&kept.depth, &kept.samples_max, &kept.instances_max, &kept.instance_samples_max, &kept.service_depth}) {
+    *each = from.get<std::int32_t>();
+  }
+  return kept.history <= 1;
+}
 
 std::string words(const char* policy, const char* offered, const char* requested) {
   return std::string(policy) + ": " + offered + " is offered, " + requested + " is requested";
@@ -32,6 +62,16 @@ template <std::size_t count>
 void compare(std::vector<QosMismatch>& to, std::uint32_t id, const char* policy, const char* const (&names)[count],
              std::uint8_t offered, std::uint8_t requested) {
   if (offered < requested) to.push_back({id, words(policy, names[offered], names[requested])});
+}
+
+/// The longest that is offered is no longer than what is requested.
+void compare_times(std::vector<QosMismatch>& to, std::uint32_t id, const char* policy, std::int64_t offered,
+                   std::int64_t requested) {
+  if (offered <= requested) return;
+  const auto text = [](std::int64_t length) {
+    return length == endless ? std::string("none") : std::to_string(length / 1'000'000) + " ms";
+  };
+  to.push_back({id, words(policy, text(offered).c_str(), text(requested).c_str())});
 }
 
 bool fits(const std::string& some, const std::string& other) {
@@ -50,9 +90,45 @@ void put(ByteWriter& to, const EndpointFacts& facts) {
   put_text(to, facts.type);
   const EndpointQos& qos = facts.qos;
   to.put(qos.reliability, qos.durability, qos.ownership, qos.destination_order, qos.access_scope, qos.ordered_access,
-         qos.strength, qos.deadline_ns, static_cast<std::uint32_t>(qos.partitions.size()));
+         qos.liveliness, qos.strength);
+  const EndpointTimes& times = qos.times;
+  to.put(times.deadline, times.latency, times.lifespan, times.lease, times.separation, times.blocking);
+  const EndpointKept& kept = qos.kept;
+  to.put(kept.history, kept.depth, kept.samples_max, kept.instances_max, kept.instance_samples_max, kept.service_depth);
+  for (const auto* each : {&qos.data.own, &qos.data.topic, &qos.data.group}) put_data(to, *each);
+  to.put(static_cast<std::uint32_t>(qos.partitions.size()));
   for (const std::string& each : qos.partitions) put_text(to, each);
 }
+
+namespace {
+
+bool get_partitions(ByteReader& from, std::vector<std::string>& partitions) {
+  const auto count = from.get<std::uint32_t>();
+  if (count > partition_count_max) return false;
+  for (std::uint32_t each = 0; each < count; ++each) {
+    auto name = get_text(from, topic_name_bytes_max);
+    if (!name) return false;
+    partitions.push_back(std::move(*name));
+  }
+  return true;
+}
+
+bool get_qos(ByteReader& from, EndpointQos& qos) {
+  std::size_t at = 0;
+  for (std::uint8_t* each : {&qos.reliability, &qos.durability, &qos.ownership, &qos.destination_order, &qos.access_scope,
+                             &qos.ordered_access, &qos.liveliness}) {
+    *each = from.get<std::uint8_t>();
+    if (*each > kind_max[at++]) return false;
+  }
+  qos.strength = from.get<std::int32_t>();
+  if (!get_times(from, qos.times) || !get_kept(from, qos.kept)) return false;
+  for (auto* each : {&qos.data.own, &qos.data.topic, &qos.data.group}) {
+    if (!get_data(from, *each)) return false;
+  }
+  return get_partitions(from, qos.partitions);
+}
+
+}  // namespace
 
 std::optional<EndpointFacts> get_endpoint(ByteReader& from) {
   EndpointFacts facts;
@@ -66,23 +142,7 @@ std::optional<EndpointFacts> get_endpoint(ByteReader& from) {
   facts.kind = static_cast<EndpointKind>(kind);
   facts.topic = std::move(*topic);
   facts.type = std::move(*type);
-  EndpointQos& qos = facts.qos;
-  std::size_t at = 0;
-  for (std::uint8_t* each :
-       {&qos.reliability, &qos.durability, &qos.ownership, &qos.destination_order, &qos.access_scope, &qos.ordered_access}) {
-    *each = from.get<std::uint8_t>();
-    if (*each > kind_max[at++]) return std::nullopt;
-  }
-  qos.strength = from.get<std::int32_t>();
-  qos.deadline_ns = from.get<std::int64_t>();
-  const auto partitions = from.get<std::uint32_t>();
-  if (partitions > partition_count_max || qos.deadline_ns < 0) return std::nullopt;
-  for (std::uint32_t each = 0; each < partitions; ++each) {
-    auto name = get_text(from, topic_name_bytes_max);
-    if (!name) return std::nullopt;
-    qos.partitions.push_back(std::move(*name));
-  }
-  if (!from.ok()) return std::nullopt;
+  if (!get_qos(from, facts.qos) || !from.ok()) return std::nullopt;
   return facts;
 }
 
@@ -101,12 +161,8 @@ std::vector<QosMismatch> mismatches(const EndpointQos& offered, const EndpointQo
   compare(found, 3, "Presentation", access, offered.ordered_access, requested.ordered_access);
   if (offered.ownership != requested.ownership)
     found.push_back({6, words("Ownership", ownership[offered.ownership], ownership[requested.ownership])});
-  if (offered.deadline_ns > requested.deadline_ns) {
-    const std::string period =
-        offered.deadline_ns == endless ? "none" : std::to_string(offered.deadline_ns / 1'000'000) + " ms";
-    found.push_back(
-        {4, words("Deadline", period.c_str(), (std::to_string(requested.deadline_ns / 1'000'000) + " ms").c_str())});
-  }
+  compare_times(found, 4, "Deadline", offered.times.deadline, requested.times.deadline);
+  compare_times(found, 5, "LatencyBudget", offered.times.latency, requested.times.latency);
   return found;
 }
 

@@ -22,6 +22,11 @@ struct EndpointId {
   auto operator<=>(const EndpointId&) const noexcept = default;
   /// As instance handles have it.
   [[nodiscard]] Digest name() const noexcept { return {{incarnation, (std::uint64_t{node} << 32) | number}}; }
+  [[nodiscard]] static EndpointId named(const Digest& name) noexcept {
+    return {static_cast<std::uint32_t>(name.words[1] >> 32), static_cast<std::uint32_t>(name.words[1]), name.words[0]};
+  }
+  /// Its participant, whose number is 0.
+  [[nodiscard]] EndpointId process() const noexcept { return {node, 0, incarnation}; }
 };
 
 /// A participant is one that has all histories, and so can give them to others.
@@ -29,6 +34,34 @@ enum class EndpointKind : std::uint8_t { topic, writer, reader, participant };
 
 /// No end, in nanoseconds.
 inline constexpr std::int64_t endless = INT64_MAX;
+
+/// The lengths of time among the policies, in nanoseconds.
+struct EndpointTimes {
+  std::int64_t deadline = endless;
+  std::int64_t latency = 0;
+  std::int64_t lifespan = endless;
+  std::int64_t lease = endless;
+  std::int64_t separation = 0;
+  std::int64_t blocking = 100'000'000;
+  bool operator==(const EndpointTimes&) const = default;
+};
+/// History, ResourceLimits and DurabilityService, for those who ask what others have.
+struct EndpointKept {
+  std::uint8_t history = 0;
+  std::int32_t depth = 1;
+  std::int32_t samples_max = -1;
+  std::int32_t instances_max = -1;
+  std::int32_t instance_samples_max = -1;
+  std::int32_t service_depth = 1;
+  bool operator==(const EndpointKept&) const = default;
+};
+/// An application's own bytes: of the endpoint, of its topic, and of its publisher or subscriber.
+struct EndpointData {
+  std::vector<std::uint8_t> own{};
+  std::vector<std::uint8_t> topic{};
+  std::vector<std::uint8_t> group{};
+  bool operator==(const EndpointData&) const = default;
+};
 
 /// The qualities that are offered or requested, by the numbers of the policies' kinds, which are in the order of their
 /// strength.
@@ -39,8 +72,11 @@ struct EndpointQos {
   std::uint8_t destination_order = 0;
   std::uint8_t access_scope = 0;
   std::uint8_t ordered_access = 0;
+  std::uint8_t liveliness = 0;
   std::int32_t strength = 0;
-  std::int64_t deadline_ns = endless;
+  EndpointTimes times{};
+  EndpointKept kept{};
+  EndpointData data{};
   std::vector<std::string> partitions{};
   bool operator==(const EndpointQos&) const = default;
 };
@@ -54,9 +90,10 @@ struct EndpointFacts {
   bool operator==(const EndpointFacts&) const = default;
 };
 
-/// Most bytes of a topic's name, and of a partition's; most partitions of an endpoint.
+/// Most bytes of a topic's name, and of a partition's; most partitions of an endpoint; most of an application's own bytes.
 inline constexpr std::size_t topic_name_bytes_max = 256;
 inline constexpr std::size_t partition_count_max = 64;
+inline constexpr std::size_t opaque_bytes_max = 1024;
 
 void put(ByteWriter& to, const EndpointFacts& facts);
 /// Nothing: some field is impossible, or not there.

@@ -1,10 +1,11 @@
-// Entities: their ends, and the errors of what is beneath them as those of dds::core.
+// Participants, publishers, subscribers and topics; and the errors of what is beneath entities as those of dds::core.
 #include <spindrift/dds/entities.hpp>
 
 #include <utility>
 
-#include <spindrift/core/log.hpp>
+#include <spindrift/dds/builtin_topics.hpp>
 #include <spindrift/dds/domain_core.hpp>
+#include <spindrift/dds/endpoint_entities.hpp>
 #include <spindrift/dds/settings.hpp>
 
 namespace dds::core {
@@ -51,46 +52,7 @@ void rethrow(const Error& error) {
   throw dds::core::Error(words);
 }
 
-namespace {
-
 using dds::core::InstanceHandle;
-using dds::core::InstanceHandleSeq;
-
-/// Calls, and throws as dds::core what is thrown beneath.
-template <class Call>
-decltype(auto) outside(const Call& call) {
-  try {
-    return call();
-  } catch (const Exception& thrown) {
-    rethrow(thrown.error());
-  }
-}
-
-template <class Core>
-InstanceHandleSeq handles(const Core& core) {
-  InstanceHandleSeq all;
-  for (const auto& [id, facts] : core.matched()) all.emplace_back(id.name());
-  return all;
-}
-
-void listen(DomainCore& domain, StatusBoard& board, std::function<void(std::uint32_t)> call, std::uint32_t mask) {
-  std::unique_lock lock(domain.monitor().mutex);
-  board.set_listener(nullptr, 0);
-  domain.listeners().await_idle(lock, board);
-  board.set_listener(std::move(call), mask);
-}
-
-/// Lets the deadlines of a reader or writer be looked at. With the monitor held.
-template <class Core>
-void watch_deadlines(DomainCore& domain, const std::shared_ptr<Core>& core) {
-  if (core->facts().qos.deadline_ns == endless) return;
-  domain.listeners().add_timer(core->facts().id, [weak = std::weak_ptr(core)](std::int64_t now_ns) {
-    const auto alive = weak.lock();
-    return alive ? alive->check_deadlines(now_ns) : endless;
-  });
-}
-
-}  // namespace
 
 ParticipantEntity::ParticipantEntity(std::uint32_t domain, const dds::domain::qos::DomainParticipantQos& qos,
                                      const std::string& file)
@@ -98,14 +60,69 @@ ParticipantEntity::ParticipantEntity(std::uint32_t domain, const dds::domain::qo
   check(qos);
   if (domain > 232)
     throw dds::core::InvalidArgumentError("domain " + std::to_string(domain) + ": a domain's id is 0 to 232");
-  core_ = outside([&] { return DomainCore::join(domain, file); });
+  core_ = outside([&] { return DomainCore::join(domain, told(qos), file); });
 }
 std::uint32_t ParticipantEntity::domain() const { return core_->domain(); }
+InstanceHandle ParticipantEntity::handle() const { return InstanceHandle(core_->self().name()); }
 
-Surroundings::Surroundings(std::shared_ptr<ParticipantEntity> participant, const dds::pub::qos::PublisherQos& qos)
-    : participant_(std::move(participant)), qos_(qos) {
+void ParticipantEntity::ignore(const InstanceHandle& handle) {
+  if (handle.is_nil()) throw dds::core::InvalidArgumentError("a nil handle names nothing to ignore");
+  const std::lock_guard lock(core_->monitor().mutex);
+  core_->ignore(EndpointId::named(handle.name()));
+}
+std::vector<EndpointFacts> ParticipantEntity::discovered_topics() const {
+  std::vector<EndpointFacts> all;
+  const std::lock_guard lock(core_->monitor().mutex);
+  for (const auto& [id, facts] : core_->table().all()) {
+    if (facts.kind == EndpointKind::topic) all.push_back(facts);
+  }
+  return all;
+}
+std::optional<EndpointFacts> ParticipantEntity::await_topic(const std::string& name,
+                                                            const dds::core::Duration& limit) const {
+  return outside([&] { return core_->await_topic(name, limit.to_nanosecs()); });
+}
+
+Surroundings::Surroundings(std::shared_ptr<ParticipantEntity> participant, const dds::pub::qos::PublisherQos& qos, Kind kind)
+    : participant_(std::move(participant)), qos_(qos), kind_(kind) {
   check(qos);
 }
+
+std::shared_ptr<Surroundings> builtin_subscriber(const std::shared_ptr<ParticipantEntity>& participant) {
+  const auto alive = participant->builtin_subscribers().all();
+  if (!alive.empty()) return alive.front();
+  auto made =
+      std::make_shared<Surroundings>(participant, dds::pub::qos::PublisherQos(), Surroundings::Kind::builtin_subscriber);
+  participant->builtin_subscribers().add(made);
+  return made;
+}
+
+std::vector<std::shared_ptr<ReaderEntity>> readers_of(const std::shared_ptr<Surroundings>& subscriber,
+                                                      const std::string& topic) {
+  std::vector<std::shared_ptr<ReaderEntity>> found = subscriber->readers().all();
+  std::erase_if(found, [&](const auto& each) { return each->topic()->name() != topic; });
+  const auto kind = builtin_kind(topic);
+  if (!found.empty() || !kind || subscriber->kind() != Surroundings::Kind::builtin_subscriber) return found;
+  using dds::core::policy::Durability;
+  found.push_back(ReaderEntity::make(subscriber, std::make_shared<TopicEntity>(subscriber->participant(), *kind),
+                                     dds::sub::qos::DataReaderQos() << Durability::TransientLocal(), {}));
+  return found;
+}
+
+std::shared_ptr<TopicEntity> TopicEntity::make(const std::shared_ptr<ParticipantEntity>& participant,
+                                               const std::string& name, const TypeSupport& type,
+                                               const dds::topic::qos::TopicQos& qos) {
+  auto made = std::make_shared<TopicEntity>(participant, name, type, qos);
+  made->tell();
+  participant->topics().add(made);
+  return made;
+}
+
+TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, EndpointKind kind)
+    : participant_(std::move(participant)),
+      name_(builtin_topic_name(kind)),
+      type_(builtin_type(kind)),
+      qos_(dds::topic::qos::TopicQos()) {}
 
 TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, const std::string& name, const TypeSupport& type,
                          const dds::topic::qos::TopicQos& qos)
@@ -113,203 +130,30 @@ TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, const s
   check(qos);
   if (name.empty() || name.size() > topic_name_bytes_max)
     throw dds::core::InvalidArgumentError("a topic's name has 1 to 256 bytes, not " + std::to_string(name.size()));
+  if (builtin_kind(name))
+    throw dds::core::InvalidArgumentError("topic " + name + " is one of DDS's own; read it by dds::sub::builtin_subscriber");
   if (type.description.size() > description_bytes_max)
     throw dds::core::InvalidArgumentError("type " + type.name +
                                           ": its description has more than 16384 bytes; use fewer fields");
+}
+
+void TopicEntity::tell() {
   DomainCore& domain = *participant_->core();
-  EndpointFacts facts{.id = domain.new_id(), .kind = EndpointKind::topic, .topic = name, .type = type.description};
-  facts.qos.reliability = static_cast<std::uint8_t>(qos.policy<dds::core::policy::Reliability>().kind());
-  facts.qos.durability = static_cast<std::uint8_t>(qos.policy<dds::core::policy::Durability>().kind());
-  id_ = facts.id;
+  EndpointFacts facts{.id = domain.new_id(), .kind = EndpointKind::topic, .topic = name_, .type = type_.description};
+  facts.qos = told(qos_.get());
   outside([&] {
     domain.announce(facts);
-    try {
-      Subgroup& subgroup = domain.topic_subgroup(facts, type, facts.qos.durability == 3);
-      subgroup_ = &subgroup;
-      const std::lock_guard lock(domain.monitor().mutex);
-      domain.hub(name).open(type);
-      domain.hub(name).hold_by(subgroup);
-    } catch (...) {
-      domain.withdraw(id_, true);
-      throw;
-    }
+    id_ = facts.id;
+    Subgroup& subgroup = domain.topic_subgroup(facts, type_, facts.qos.durability == 3);
+    subgroup_ = &subgroup;
+    const std::lock_guard lock(domain.monitor().mutex);
+    domain.hub(name_).open(type_);
+    domain.hub(name_).hold_by(subgroup);
   });
 }
-TopicEntity::~TopicEntity() { participant_->core()->withdraw(id_, true); }
-
-WriterEntity::WriterEntity(std::shared_ptr<Surroundings> publisher, std::shared_ptr<TopicEntity> topic,
-                           const dds::pub::qos::DataWriterQos& qos)
-    : publisher_(std::move(publisher)), topic_(std::move(topic)), qos_(qos) {
-  EndpointFacts facts{.kind = EndpointKind::writer, .topic = topic_->name(), .type = topic_->type().description};
-  facts.qos = offered(qos, publisher_->qos(), topic_->qos());
-  const WriterRules rules = writer_rules(qos);
-  if (publisher_->participant() != topic_->participant())
-    throw dds::core::PreconditionNotMetError("the publisher and the topic are of different participants");
-  DomainCore& domain = *topic_->participant()->core();
-  facts.id = domain.new_id();
-  outside([&] {
-    EndpointFacts topic_facts = facts;
-    topic_facts.qos.reliability = static_cast<std::uint8_t>(topic_->qos().policy<dds::core::policy::Reliability>().kind());
-    Subgroup& subgroup = domain.topic_subgroup(topic_facts, topic_->type(), facts.qos.durability == 3);
-    core_ = std::make_shared<WriterCore>(domain.monitor(), subgroup, facts, topic_->type(), rules,
-                                         std::make_shared<StatusBoard>(domain.listeners()));
-    {
-      const std::lock_guard lock(domain.monitor().mutex);
-      domain.hub(facts.topic).add_writer(core_);
-      watch_deadlines(domain, core_);
-    }
-    try {
-      domain.announce(facts);
-    } catch (...) {
-      const std::lock_guard lock(domain.monitor().mutex);
-      domain.listeners().remove_timer(facts.id);
-      domain.hub(facts.topic).remove_writer(facts.id);
-      throw;
-    }
-  });
+TopicEntity::~TopicEntity() {
+  if (id_.number > 0) participant_->core()->withdraw(id_, true);
 }
-
-WriterEntity::~WriterEntity() {
-  DomainCore& domain = *topic_->participant()->core();
-  const EndpointFacts& facts = core_->facts();
-  listen(domain, core_->board(), nullptr, 0);
-  bool ended = false;
-  try {
-    core_->end();
-    ended = core_->await_delivered(1'000'000'000);
-  } catch (const Exception& thrown) {
-    log::info(log::Room::dds, "a writer ended without a last message",
-              {{"topic", facts.topic}, {"reason", thrown.error().to_string()}});
-  }
-  domain.withdraw(facts.id, ended);
-  const std::lock_guard lock(domain.monitor().mutex);
-  domain.listeners().remove_timer(facts.id);
-  domain.hub(facts.topic).remove_writer(facts.id);
-}
-
-void WriterEntity::write(std::span<const std::byte> bytes, const Digest& key, std::optional<dds::core::Time> when) {
-  outside([&] { core_->write(bytes, key, SampleKind::data, when ? when->to_nanosecs() : wall_ns()); });
-}
-InstanceHandle WriterEntity::register_instance(std::span<const std::byte> bytes, const Digest& key) {
-  core_->register_instance(bytes, key);
-  return InstanceHandle(key);
-}
-void WriterEntity::unregister(std::span<const std::byte> bytes, const Digest& key) {
-  const bool disposes = qos_.policy<dds::core::policy::WriterDataLifecycle>().autodispose_unregistered_instances();
-  outside([&] { core_->write(bytes, key, disposes ? SampleKind::both : SampleKind::unregister, wall_ns()); });
-}
-void WriterEntity::dispose(std::span<const std::byte> bytes, const Digest& key) {
-  outside([&] { core_->write(bytes, key, SampleKind::dispose, wall_ns()); });
-}
-
-namespace {
-std::vector<std::byte> registered(WriterCore& core, const InstanceHandle& instance) {
-  auto bytes = instance.is_nil() ? std::nullopt : core.registered(instance.name());
-  if (!bytes)
-    throw dds::core::PreconditionNotMetError("the handle names no instance that this writer has registered or written");
-  return std::move(*bytes);
-}
-}  // namespace
-
-void WriterEntity::unregister(const InstanceHandle& instance) { unregister(registered(*core_, instance), instance.name()); }
-void WriterEntity::dispose(const InstanceHandle& instance) { dispose(registered(*core_, instance), instance.name()); }
-bool WriterEntity::is_registered(const Digest& key) { return core_->registered(key).has_value(); }
-
-void WriterEntity::wait_for_acknowledgments(const dds::core::Duration& limit) {
-  if (core_->facts().qos.reliability == 0) return;  // as DDS has it: nobody acknowledges
-  if (outside([&] { return core_->await_delivered(limit.to_nanosecs()); })) return;
-  throw dds::core::TimeoutError("topic " + topic_->name() +
-                                ": what was written is not delivered yet; wait longer, or let readers take");
-}
-
-void WriterEntity::with_statuses(std::uint32_t bit, const std::function<void(WriterStatuses&)>& look) {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  core_->board().clear(bit);
-  look(core_->statuses());
-}
-void WriterEntity::set_listener(std::function<void(std::uint32_t)> call, const dds::core::status::StatusMask& mask) {
-  listen(*topic_->participant()->core(), core_->board(), std::move(call), static_cast<std::uint32_t>(mask.to_ulong()));
-}
-std::uint32_t WriterEntity::status_changes() const {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  return core_->board().changed();
-}
-InstanceHandleSeq WriterEntity::matched() const {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  return handles(*core_);
-}
-InstanceHandle WriterEntity::handle() const { return InstanceHandle(core_->facts().id.name()); }
-
-ReaderEntity::ReaderEntity(std::shared_ptr<Surroundings> subscriber, std::shared_ptr<TopicEntity> topic,
-                           const dds::sub::qos::DataReaderQos& qos, std::function<bool(const void*)> filter)
-    : subscriber_(std::move(subscriber)), topic_(std::move(topic)), qos_(qos) {
-  EndpointFacts facts{.kind = EndpointKind::reader, .topic = topic_->name(), .type = topic_->type().description};
-  facts.qos = requested(qos, subscriber_->qos());
-  if (subscriber_->participant() != topic_->participant())
-    throw dds::core::PreconditionNotMetError("the subscriber and the topic are of different participants");
-  DomainCore& domain = *topic_->participant()->core();
-  facts.id = domain.new_id();
-  core_ = std::make_shared<ReaderCore>(facts, cache_rules(qos), std::make_shared<StatusBoard>(domain.listeners()));
-  core_->set_filter(std::move(filter));
-  if (facts.qos.durability > 0) {
-    outside([&] { domain.await_history(topic_->subgroup()); });
-  }
-  {
-    const std::lock_guard lock(domain.monitor().mutex);
-    domain.hub(facts.topic).add_reader(core_);
-    watch_deadlines(domain, core_);
-  }
-  try {
-    outside([&] { domain.announce(facts); });
-  } catch (...) {
-    const std::lock_guard lock(domain.monitor().mutex);
-    domain.hub(facts.topic).remove_reader(facts.id);
-    throw;
-  }
-}
-
-ReaderEntity::~ReaderEntity() {
-  DomainCore& domain = *topic_->participant()->core();
-  const EndpointFacts& facts = core_->facts();
-  listen(domain, core_->board(), nullptr, 0);
-  domain.withdraw(facts.id, true);
-  const std::lock_guard lock(domain.monitor().mutex);
-  domain.listeners().remove_timer(facts.id);
-  domain.hub(facts.topic).remove_reader(facts.id);
-}
-
-std::vector<ReadSample> ReaderEntity::get(const SampleSelection& which, bool take) {
-  DomainCore& domain = *topic_->participant()->core();
-  const std::lock_guard lock(domain.monitor().mutex);
-  core_->board().clear(StatusBit::data);
-  std::vector<ReadSample> samples = core_->cache().get(which, take, wall_ns());
-  domain.hub(topic_->name()).hold_or_go_on();
-  return samples;
-}
-bool ReaderEntity::any(const SampleSelection& which) const {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  return core_->cache().any(which, wall_ns());
-}
-std::shared_ptr<const void> ReaderEntity::key_value(const Digest& instance) const {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  return core_->cache().key_value(instance);
-}
-void ReaderEntity::with_statuses(std::uint32_t bit, const std::function<void(ReaderStatuses&)>& look) {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  core_->board().clear(bit);
-  look(core_->statuses());
-}
-void ReaderEntity::set_listener(std::function<void(std::uint32_t)> call, const dds::core::status::StatusMask& mask) {
-  listen(*topic_->participant()->core(), core_->board(), std::move(call), static_cast<std::uint32_t>(mask.to_ulong()));
-}
-std::uint32_t ReaderEntity::status_changes() const {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  return core_->board().changed();
-}
-InstanceHandleSeq ReaderEntity::matched() const {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  return handles(*core_);
-}
-InstanceHandle ReaderEntity::handle() const { return InstanceHandle(core_->facts().id.name()); }
+InstanceHandle TopicEntity::handle() const { return InstanceHandle(id_.name()); }
 
 }  // namespace spindrift::topics

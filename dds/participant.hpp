@@ -22,7 +22,8 @@ class DomainParticipant : public core::Reference<spindrift::topics::ParticipantE
       : Reference(std::make_shared<spindrift::topics::ParticipantEntity>(id, qos, config_file)) {}
 
   [[nodiscard]] std::uint32_t domain_id() const { return delegate()->domain(); }
-  [[nodiscard]] const qos::DomainParticipantQos& qos() const { return delegate()->qos(); }
+  [[nodiscard]] qos::DomainParticipantQos qos() const { return delegate()->qos(); }
+  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
   static qos::DomainParticipantQos default_participant_qos() { return {}; }
   static topic::qos::TopicQos default_topic_qos() { return {}; }
 };
@@ -41,8 +42,8 @@ class Topic : public core::Reference<spindrift::topics::TopicEntity> {
   /// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError; PreconditionNotMetError: others have the topic
   /// with another type or Reliability, and it says both; AlreadyClosedError.
   Topic(const domain::DomainParticipant& participant, const std::string& name, const qos::TopicQos& qos = {})
-      : Reference(std::make_shared<spindrift::topics::TopicEntity>(participant.delegate(), name,
-                                                                   spindrift::topics::type_support<T>(), qos)) {}
+      : Reference(
+            spindrift::topics::TopicEntity::make(participant.delegate(), name, spindrift::topics::type_support<T>(), qos)) {}
   /// The same, where OMG's API names the type as well, which has to be `topic_type_name<T>`.
   Topic(const domain::DomainParticipant& participant, const std::string& name, const std::string& type_name,
         const qos::TopicQos& qos = {})
@@ -53,7 +54,8 @@ class Topic : public core::Reference<spindrift::topics::TopicEntity> {
 
   [[nodiscard]] const std::string& name() const { return delegate()->name(); }
   [[nodiscard]] const std::string& type_name() const { return delegate()->type().name; }
-  [[nodiscard]] const qos::TopicQos& qos() const { return delegate()->qos(); }
+  [[nodiscard]] qos::TopicQos qos() const { return delegate()->qos(); }
+  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
   }

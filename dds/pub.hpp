@@ -14,8 +14,9 @@ class Publisher : public core::Reference<spindrift::topics::Surroundings> {
   using Reference::Reference;
   /// Throws UnsupportedError.
   explicit Publisher(const domain::DomainParticipant& participant, const qos::PublisherQos& qos = {})
-      : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos)) {}
-  [[nodiscard]] const qos::PublisherQos& qos() const { return delegate()->qos(); }
+      : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos,
+                                                                    spindrift::topics::Surroundings::Kind::publisher)) {}
+  [[nodiscard]] qos::PublisherQos qos() const { return delegate()->qos(); }
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
   }
@@ -57,7 +58,7 @@ class DataWriter : public core::Reference<spindrift::topics::WriterEntity> {
       : DataWriter(publisher, topic, qos::DataWriterQos(topic.qos())) {}
   DataWriter(const Publisher& publisher, const topic::Topic<T>& topic, const qos::DataWriterQos& qos,
              Listener* listener = nullptr, const core::status::StatusMask& mask = core::status::StatusMask::all())
-      : Reference(std::make_shared<spindrift::topics::WriterEntity>(publisher.delegate(), topic.delegate(), qos)) {
+      : Reference(spindrift::topics::WriterEntity::make(publisher.delegate(), topic.delegate(), qos)) {
     if (listener != nullptr) this->listener(listener, mask);
   }
 
@@ -127,7 +128,7 @@ class DataWriter : public core::Reference<spindrift::topics::WriterEntity> {
     return core::status::StatusMask(delegate()->status_changes());
   }
   [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
-  [[nodiscard]] const qos::DataWriterQos& qos() const { return delegate()->qos(); }
+  [[nodiscard]] qos::DataWriterQos qos() const { return delegate()->qos(); }
   [[nodiscard]] topic::Topic<T> topic() const { return topic::Topic<T>(delegate()->topic()); }
   [[nodiscard]] Publisher publisher() const { return Publisher(delegate()->publisher()); }
 

@@ -42,14 +42,18 @@ void ReaderCore::on_sample(const SampleEnvelope& header, std::shared_ptr<const v
   const auto outcome = cache_.add(header, std::move(data), strength, wall_ns());
   // A writer that this reader does not know is of the history, and gone.
   if (writer == matched_.end()) cache_.on_gone(header.writer);
-  if (facts_.qos.deadline_ns != endless) {
+  if (facts_.qos.times.deadline != endless) {
     if (header.kind == static_cast<std::uint8_t>(SampleKind::data)) {
-      due_[header.key.words] = steady_ns() + facts_.qos.deadline_ns;
+      due_[header.key.words] = steady_ns() + facts_.qos.times.deadline;
     } else {
       due_.erase(header.key.words);
     }
   }
   on_outcome(outcome, header);
+}
+
+void ReaderCore::on_news(const SampleEnvelope& header, std::shared_ptr<const void> data) {
+  on_outcome(cache_.add(header, std::move(data), 0, wall_ns()), header);
 }
 
 void ReaderCore::on_outcome(SampleCache::Outcome outcome, const SampleEnvelope& header) {
@@ -76,7 +80,7 @@ void ReaderCore::on_malformed() {
 }
 
 std::int64_t ReaderCore::check_deadlines(std::int64_t now_ns) {
-  return count_missed(due_, facts_.qos.deadline_ns, now_ns, [&](const Digest& instance) {
+  return count_missed(due_, facts_.qos.times.deadline, now_ns, [&](const Digest& instance) {
     statuses_.deadline.note(InstanceHandle(instance));
     board_->raise(StatusBit::requested_deadline);
   });

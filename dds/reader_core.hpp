@@ -45,6 +45,8 @@ class ReaderCore {
   [[nodiscard]] bool wants(const EndpointId& writer) const { return matched_.contains(writer); }
   /// A sample of a writer that it matches, or of the history, whose writers may be gone. Null: news without a sample.
   void on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data);
+  /// A sample of a built-in topic, which has no writer. Null: news without a sample.
+  void on_news(const SampleEnvelope& header, std::shared_ptr<const void> data);
   /// Bytes that are no sample of the type.
   void on_malformed();
   /// Looks at the deadlines of instances; when to look again.

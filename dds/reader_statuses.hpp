@@ -1,7 +1,7 @@
 // The statuses of a reader, each handed out with what changed since it was asked for.
 #pragma once
 
-#include <spindrift/dds/entities.hpp>
+#include <spindrift/dds/endpoint_entities.hpp>
 #include <spindrift/dds/status_bits.hpp>
 
 namespace spindrift::topics {

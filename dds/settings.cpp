@@ -18,8 +18,10 @@ using dds::core::UnsupportedError;
 [[noreturn]] void contradict(const std::string& words) { throw InconsistentPolicyError(words); }
 
 template <class Data>
-void refuse_data(const Data& data, const char* policy) {
-  if (!data.value().empty()) refuse(policy, "nobody is told of an application's own bytes; publish them as a topic");
+void check_data(const Data& data, const char* policy) {
+  if (data.value().size() > opaque_bytes_max)
+    throw InvalidArgumentError(std::string("policy ") + policy + ": there are more than " +
+                               std::to_string(opaque_bytes_max) + " bytes; publish them as a topic");
 }
 
 void check_limits(const History& history, const ResourceLimits& limits) {
@@ -49,8 +51,6 @@ void check_common(const Qos& qos) {
     refuse("Liveliness",
            "when a participant counts as dead is the group's to say ([SPINDRIFT] suspect_after_ms and the fabric), so the "
            "lease_duration is infinite");
-  if (qos.template policy<LatencyBudget>().duration() != Duration::zero())
-    refuse("LatencyBudget", "nothing waits to become a batch, so there is no budget to spend");
   if (qos.template policy<Deadline>().period() == Duration::zero())
     throw InvalidArgumentError("policy Deadline: a period is more than zero");
   check_limits(qos.template policy<History>(), qos.template policy<ResourceLimits>());
@@ -86,17 +86,55 @@ std::vector<std::string> names(const Partition& partition) {
   return partition.name();
 }
 
-/// The qualities that writers offer and readers request alike.
 template <class Qos>
-EndpointQos common(const Qos& qos, const dds::pub::qos::PublisherQos& around) {
+EndpointTimes times(const Qos& qos) {
+  EndpointTimes made;
+  made.deadline = qos.template policy<Deadline>().period().to_nanosecs();
+  made.latency = qos.template policy<LatencyBudget>().duration().to_nanosecs();
+  made.lease = qos.template policy<Liveliness>().lease_duration().to_nanosecs();
+  made.blocking = qos.template policy<Reliability>().max_blocking_time().to_nanosecs();
+  if constexpr (Qos::template has<Lifespan>) made.lifespan = qos.template policy<Lifespan>().duration().to_nanosecs();
+  if constexpr (Qos::template has<TimeBasedFilter>)
+    made.separation = qos.template policy<TimeBasedFilter>().minimum_separation().to_nanosecs();
+  return made;
+}
+
+template <class Qos>
+EndpointKept kept(const Qos& qos) {
+  const auto& history = qos.template policy<History>();
+  const auto& limits = qos.template policy<ResourceLimits>();
+  EndpointKept made{.history = number(history.kind()),
+                    .depth = history.depth(),
+                    .samples_max = limits.max_samples(),
+                    .instances_max = limits.max_instances(),
+                    .instance_samples_max = limits.max_samples_per_instance()};
+  if constexpr (Qos::template has<DurabilityService>)
+    made.service_depth = qos.template policy<DurabilityService>().history_depth();
+  return made;
+}
+
+/// The qualities that writers, readers and topics have.
+template <class Qos>
+EndpointQos of_any(const Qos& qos) {
   EndpointQos made;
   made.reliability = number(qos.template policy<Reliability>().kind());
   made.durability = number(qos.template policy<Durability>().kind());
   made.ownership = number(qos.template policy<Ownership>().kind());
   made.destination_order = number(qos.template policy<DestinationOrder>().kind());
+  made.liveliness = number(qos.template policy<Liveliness>().kind());
+  made.times = times(qos);
+  made.kept = kept(qos);
+  return made;
+}
+
+/// The qualities that writers offer and readers request alike.
+template <class Qos>
+EndpointQos common(const Qos& qos, const dds::pub::qos::PublisherQos& around) {
+  EndpointQos made = of_any(qos);
   made.access_scope = number(around.policy<Presentation>().access_scope());
   made.ordered_access = around.policy<Presentation>().ordered_access() ? 1 : 0;
-  made.deadline_ns = qos.template policy<Deadline>().period().to_nanosecs();
+  made.data.own = qos.template policy<UserData>().value();
+  made.data.group = around.policy<GroupData>().value();
   made.partitions = names(around.policy<Partition>());
   return made;
 }
@@ -104,13 +142,25 @@ EndpointQos common(const Qos& qos, const dds::pub::qos::PublisherQos& around) {
 }  // namespace
 
 void check(const dds::domain::qos::DomainParticipantQos& qos) {
-  refuse_data(qos.policy<UserData>(), "UserData");
+  check_data(qos.policy<UserData>(), "UserData");
   if (!qos.policy<EntityFactory>().autoenable_created_entities())
     refuse("EntityFactory", "entities are enabled when they are made");
 }
 
+EndpointQos told(const dds::domain::qos::DomainParticipantQos& qos) {
+  EndpointQos made;
+  made.data.own = qos.policy<UserData>().value();
+  return made;
+}
+
+EndpointQos told(const dds::topic::qos::TopicQos& qos) {
+  EndpointQos made = of_any(qos);
+  made.data.topic = qos.policy<TopicData>().value();
+  return made;
+}
+
 void check(const dds::topic::qos::TopicQos& qos) {
-  refuse_data(qos.policy<TopicData>(), "TopicData");
+  check_data(qos.policy<TopicData>(), "TopicData");
   check_sent(qos);
   if (qos.policy<Durability>().kind() != DurabilityKind::VOLATILE &&
       qos.policy<Reliability>().kind() == ReliabilityKind::BEST_EFFORT)
@@ -119,7 +169,7 @@ void check(const dds::topic::qos::TopicQos& qos) {
 }
 
 void check(const dds::pub::qos::PublisherQos& qos) {
-  refuse_data(qos.policy<GroupData>(), "GroupData");
+  check_data(qos.policy<GroupData>(), "GroupData");
   if (!qos.policy<EntityFactory>().autoenable_created_entities())
     refuse("EntityFactory", "entities are enabled when they are made");
   const auto& presentation = qos.policy<Presentation>();
@@ -131,10 +181,11 @@ void check(const dds::pub::qos::PublisherQos& qos) {
 
 EndpointQos offered(const dds::pub::qos::DataWriterQos& qos, const dds::pub::qos::PublisherQos& publisher,
                     const dds::topic::qos::TopicQos& topic) {
-  refuse_data(qos.policy<UserData>(), "UserData");
+  check_data(qos.policy<UserData>(), "UserData");
   check_sent(qos);
   EndpointQos made = common(qos, publisher);
   made.strength = qos.policy<OwnershipStrength>().value();
+  made.data.topic = topic.policy<TopicData>().value();
   if (topic.policy<Reliability>().kind() == ReliabilityKind::BEST_EFFORT) {
     // Writers offer nothing that their topic does not keep.
     if (made.durability > 0) contradict("policy Durability: the topic is BEST_EFFORT, which keeps nothing for late joiners");
@@ -167,8 +218,9 @@ WriterRules writer_rules(const dds::pub::qos::DataWriterQos& qos) {
   return rules;
 }
 
-EndpointQos requested(const dds::sub::qos::DataReaderQos& qos, const dds::sub::qos::SubscriberQos& subscriber) {
-  refuse_data(qos.policy<UserData>(), "UserData");
+EndpointQos requested(const dds::sub::qos::DataReaderQos& qos, const dds::sub::qos::SubscriberQos& subscriber,
+                      const dds::topic::qos::TopicQos& topic) {
+  check_data(qos.policy<UserData>(), "UserData");
   check_common(qos);
   const auto& lifecycle = qos.policy<ReaderDataLifecycle>();
   if (lifecycle.autopurge_nowriter_samples_delay() != Duration::infinite() ||
@@ -177,7 +229,9 @@ EndpointQos requested(const dds::sub::qos::DataReaderQos& qos, const dds::sub::q
   }
   if (qos.policy<TimeBasedFilter>().minimum_separation() > qos.policy<Deadline>().period())
     contradict("policies TimeBasedFilter and Deadline: the minimum_separation is more than the period");
-  return common(qos, subscriber);
+  EndpointQos made = common(qos, subscriber);
+  made.data.topic = topic.policy<TopicData>().value();
+  return made;
 }
 
 CacheRules cache_rules(const dds::sub::qos::DataReaderQos& qos) {

@@ -14,11 +14,15 @@ void check(const dds::topic::qos::TopicQos& qos);
 /// Publishers' and subscribers'.
 void check(const dds::pub::qos::PublisherQos& qos);
 
-/// `topic`: as its topic was made.
+/// The qualities of participants and topics that all are told.
+[[nodiscard]] EndpointQos told(const dds::domain::qos::DomainParticipantQos& qos);
+[[nodiscard]] EndpointQos told(const dds::topic::qos::TopicQos& qos);
+/// Those of writers and readers; `topic`: as their topic was made.
 [[nodiscard]] EndpointQos offered(const dds::pub::qos::DataWriterQos& qos, const dds::pub::qos::PublisherQos& publisher,
                                   const dds::topic::qos::TopicQos& topic);
 [[nodiscard]] WriterRules writer_rules(const dds::pub::qos::DataWriterQos& qos);
-[[nodiscard]] EndpointQos requested(const dds::sub::qos::DataReaderQos& qos, const dds::sub::qos::SubscriberQos& subscriber);
+[[nodiscard]] EndpointQos requested(const dds::sub::qos::DataReaderQos& qos, const dds::sub::qos::SubscriberQos& subscriber,
+                                    const dds::topic::qos::TopicQos& topic);
 [[nodiscard]] CacheRules cache_rules(const dds::sub::qos::DataReaderQos& qos);
 
 }  // namespace spindrift::topics

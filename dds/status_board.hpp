@@ -1,6 +1,7 @@
 // The statuses of one entity that changed, and whoever hears of it: conditions, and a listener on its participant's thread.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -18,6 +19,15 @@ namespace spindrift::topics {
 struct Monitor {
   std::mutex mutex;
   std::condition_variable changed;
+
+  /// Waits until `done` holds, at most so many nanoseconds; whether it does.
+  template <class Done>
+  bool await(std::unique_lock<std::mutex>& lock, std::int64_t limit_ns, const Done& done) {
+    constexpr std::int64_t year_ns = 365LL * 24 * 3600 * 1'000'000'000;  // beyond it clocks overflow
+    if (limit_ns < year_ns) return changed.wait_for(lock, std::chrono::nanoseconds(limit_ns), done);
+    changed.wait(lock, done);
+    return true;
+  }
 };
 
 /// Rings for all wait-sets of the process: some condition may have changed.

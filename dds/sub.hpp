@@ -19,8 +19,9 @@ class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
   using Reference::Reference;
   /// Throws UnsupportedError.
   explicit Subscriber(const domain::DomainParticipant& participant, const qos::SubscriberQos& qos = {})
-      : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos)) {}
-  [[nodiscard]] const qos::SubscriberQos& qos() const { return delegate()->qos(); }
+      : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos,
+                                                                    spindrift::topics::Surroundings::Kind::subscriber)) {}
+  [[nodiscard]] qos::SubscriberQos qos() const { return delegate()->qos(); }
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
   }
@@ -184,15 +185,14 @@ class DataReader : public core::Reference<spindrift::topics::ReaderEntity> {
     return core::status::StatusMask(delegate()->status_changes());
   }
   [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
-  [[nodiscard]] const qos::DataReaderQos& qos() const { return delegate()->qos(); }
+  [[nodiscard]] qos::DataReaderQos qos() const { return delegate()->qos(); }
   [[nodiscard]] topic::Topic<T> topic_description() const { return topic::Topic<T>(delegate()->topic()); }
   [[nodiscard]] Subscriber subscriber() const { return Subscriber(delegate()->subscriber()); }
 
  private:
   DataReader(const Subscriber& subscriber, const topic::Topic<T>& topic, const qos::DataReaderQos& qos,
              std::function<bool(const void*)> filter, Listener* listener, const core::status::StatusMask& mask)
-      : Reference(std::make_shared<spindrift::topics::ReaderEntity>(subscriber.delegate(), topic.delegate(), qos,
-                                                                    std::move(filter))) {
+      : Reference(spindrift::topics::ReaderEntity::make(subscriber.delegate(), topic.delegate(), qos, std::move(filter))) {
     if (listener != nullptr) this->listener(listener, mask);
   }
   static void tell(Listener& listener, DataReader reader, std::uint32_t statuses) {

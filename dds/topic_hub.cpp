@@ -50,15 +50,26 @@ std::shared_ptr<const void> TopicHub::decoded(const SampleEnvelope& header, std:
   return nullptr;
 }
 
-void TopicHub::on_endpoint(const EndpointFacts& facts) {
+void TopicHub::on_endpoint(const EndpointFacts& facts, bool ignored) {
+  if (ignored) ignored_.insert(facts.id);
   if (facts.kind == EndpointKind::reader) {
     readers_.insert_or_assign(facts.id, facts);
-    for (const auto& [id, writer] : local_writers_) writer->on_reader(facts);
+    for (const auto& [id, writer] : local_writers_) {
+      if (!ignored) writer->on_reader(facts);
+    }
   } else if (facts.kind == EndpointKind::writer && ended_early_.erase(facts.id) == 0) {
     writers_.insert_or_assign(facts.id, facts);
-    for (const auto& [id, reader] : local_readers_) reader->on_writer(facts);
+    for (const auto& [id, reader] : local_readers_) {
+      if (!ignored) reader->on_writer(facts);
+    }
     apply_waiting();
   }
+}
+
+void TopicHub::ignore(const EndpointId& id) {
+  if (!ignored_.insert(id).second) return;
+  for (const auto& [own, reader] : local_readers_) reader->on_writer_gone(id, false);
+  for (const auto& [own, writer] : local_writers_) writer->on_reader_gone(id);
 }
 
 void TopicHub::on_removed(const EndpointFacts& facts, bool ended) {
@@ -105,12 +116,14 @@ void TopicHub::apply_waiting() {
 }
 
 void TopicHub::add_reader(const std::shared_ptr<ReaderCore>& reader) {
-  for (const auto& [id, facts] : writers_) reader->on_writer(facts);
+  for (const auto& [id, facts] : writers_) {
+    if (!ignored_.contains(id)) reader->on_writer(facts);
+  }
   // A reader of lower durability than the sample's writer offers may have it; one of none wants none.
   const std::uint8_t asked = reader->facts().qos.durability;
   for (const KeptSample& each : asked == 0 ? std::vector<KeptSample>{} : history_.all()) {
     // A sample that is left of a topic of that name and another type is nobody's.
-    if (each.header.type != type_->identity || each.header.durability < asked ||
+    if (each.header.type != type_->identity || each.header.durability < asked || ignored_.contains(each.header.writer) ||
         (writers_.contains(each.header.writer) && !reader->wants(each.header.writer)))
       continue;
     if (const auto data = decoded(each.header, *each.bytes)) give(*reader, each.header, data);
@@ -129,7 +142,9 @@ void TopicHub::remove_reader(const EndpointId& id) {
 
 void TopicHub::add_writer(const std::shared_ptr<WriterCore>& writer) {
   local_writers_.emplace(writer->facts().id, writer);
-  for (const auto& [id, facts] : readers_) writer->on_reader(facts);
+  for (const auto& [id, facts] : readers_) {
+    if (!ignored_.contains(id)) writer->on_reader(facts);
+  }
 }
 
 void TopicHub::hold_or_go_on() {

@@ -27,8 +27,11 @@ class TopicHub {
   /// A message of the topic.
   void on_message(const SampleMessage& message);
   /// A writer or reader of the topic is there; or it is gone, `ended`: by a last message of its own.
-  void on_endpoint(const EndpointFacts& facts);
+  /// `ignored`: it is to match nothing here.
+  void on_endpoint(const EndpointFacts& facts, bool ignored);
   void on_removed(const EndpointFacts& facts, bool ended);
+  /// From now on that writer or reader matches nothing here, and none of its samples come.
+  void ignore(const EndpointId& id);
   /// A view begins, without the processes of `failed`: all that was sent before was delivered.
   void on_view(const std::vector<EndpointFacts>& failed);
 
@@ -70,6 +73,7 @@ class TopicHub {
   std::set<EndpointId> retired_;                 // of the writers: nothing comes behind this view
   std::set<EndpointId> ended_early_;             // said that they are gone before the news of them was here
   std::set<EndpointId> dropped_;                 // removed without a last message
+  std::set<EndpointId> ignored_;                 // of writers and readers
   std::map<EndpointId, std::shared_ptr<ReaderCore>> local_readers_;
   std::map<EndpointId, std::shared_ptr<WriterCore>> local_writers_;
   std::deque<Waiting> waiting_;

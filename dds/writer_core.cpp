@@ -76,10 +76,10 @@ void WriterCore::note_instance(std::span<const std::byte> bytes, const Digest& k
   } else if (kind == SampleKind::data && !instances_.contains(key.words)) {
     instances_.emplace(key.words, std::vector<std::byte>(bytes.begin(), bytes.end()));
   }
-  if (facts_.qos.deadline_ns == endless) return;
+  if (facts_.qos.times.deadline == endless) return;
   const std::lock_guard lock(monitor_.mutex);
   if (kind == SampleKind::data)
-    due_[key.words] = steady_ns() + facts_.qos.deadline_ns;
+    due_[key.words] = steady_ns() + facts_.qos.times.deadline;
   else
     due_.erase(key.words);
 }
@@ -144,7 +144,7 @@ void WriterCore::on_reader_gone(const EndpointId& reader) {
 }
 
 std::int64_t WriterCore::check_deadlines(std::int64_t now_ns) {
-  return count_missed(due_, facts_.qos.deadline_ns, now_ns, [&](const Digest& instance) {
+  return count_missed(due_, facts_.qos.times.deadline, now_ns, [&](const Digest& instance) {
     statuses_.deadline.note(InstanceHandle(instance));
     board_->raise(StatusBit::offered_deadline);
   });

@@ -21,7 +21,7 @@ class Hub {
     hub_.add_reader(reader_);
   }
 
-  void tell_of(const EndpointId& writer) { hub_.on_endpoint(facts(writer, EndpointKind::writer)); }
+  void tell_of(const EndpointId& writer) { hub_.on_endpoint(facts(writer, EndpointKind::writer), false); }
   void remove(const EndpointId& writer, bool ended) { hub_.on_removed(facts(writer, EndpointKind::writer), ended); }
   void write(const EndpointId& writer, std::int64_t value) {
     const Reading sample{1, value};

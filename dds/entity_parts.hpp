@@ -1,0 +1,47 @@
+// The parts that writers and readers without types have in common.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <spindrift/dds/domain_core.hpp>
+#include <spindrift/dds/entities.hpp>
+
+namespace spindrift::topics {
+
+template <class Core>
+[[nodiscard]] dds::core::InstanceHandleSeq handles(const Core& core) {
+  dds::core::InstanceHandleSeq all;
+  for (const auto& [id, facts] : core.matched()) all.emplace_back(id.name());
+  return all;
+}
+
+template <class Core>
+[[nodiscard]] EndpointFacts matched_facts(const Core& core, const dds::core::InstanceHandle& handle) {
+  const auto found = core.matched().find(EndpointId::named(handle.name()));
+  if (handle.is_nil() || found == core.matched().end())
+    throw dds::core::InvalidArgumentError("topic " + core.facts().topic +
+                                          ": the handle names nothing that is matched; ask what is");
+  return found->second;
+}
+
+inline void listen(DomainCore& domain, StatusBoard& board, std::function<void(std::uint32_t)> call, std::uint32_t mask) {
+  std::unique_lock lock(domain.monitor().mutex);
+  board.set_listener(nullptr, 0);
+  domain.listeners().await_idle(lock, board);
+  board.set_listener(std::move(call), mask);
+}
+
+/// Lets the deadlines of a reader or writer be looked at. With the monitor held.
+template <class Core>
+void watch_deadlines(DomainCore& domain, const std::shared_ptr<Core>& core) {
+  if (core->facts().qos.times.deadline == endless) return;
+  domain.listeners().add_timer(core->facts().id, [weak = std::weak_ptr(core)](std::int64_t now_ns) {
+    const auto alive = weak.lock();
+    return alive ? alive->check_deadlines(now_ns) : endless;
+  });
+}
+
+}  // namespace spindrift::topics

@@ -1,0 +1,116 @@
+// Readers without their types: their ends, and their calls.
+#include <utility>
+
+#include <spindrift/dds/endpoint_entities.hpp>
+#include <spindrift/dds/entity_parts.hpp>
+#include <spindrift/dds/settings.hpp>
+
+namespace spindrift::topics {
+
+using dds::core::InstanceHandle;
+using dds::core::InstanceHandleSeq;
+
+std::shared_ptr<ReaderEntity> ReaderEntity::make(const std::shared_ptr<Surroundings>& subscriber,
+                                                 const std::shared_ptr<TopicEntity>& topic,
+                                                 const dds::sub::qos::DataReaderQos& qos,
+                                                 std::function<bool(const void*)> filter) {
+  auto made = std::make_shared<ReaderEntity>(subscriber, topic, qos, std::move(filter));
+  made->tell();
+  subscriber->readers().add(made);
+  return made;
+}
+
+ReaderEntity::ReaderEntity(std::shared_ptr<Surroundings> subscriber, std::shared_ptr<TopicEntity> topic,
+                           const dds::sub::qos::DataReaderQos& qos, std::function<bool(const void*)> filter)
+    : subscriber_(std::move(subscriber)), topic_(std::move(topic)), qos_(qos) {
+  EndpointFacts facts{.kind = EndpointKind::reader, .topic = topic_->name(), .type = topic_->type().description};
+  facts.qos = requested(qos, subscriber_->qos(), topic_->qos());
+  if (subscriber_->participant() != topic_->participant())
+    throw dds::core::PreconditionNotMetError("the subscriber and the topic are of different participants");
+  DomainCore& domain = *topic_->participant()->core();
+  facts.id = domain.new_id();
+  core_ = std::make_shared<ReaderCore>(facts, cache_rules(qos), std::make_shared<StatusBoard>(domain.listeners()));
+  core_->set_filter(std::move(filter));
+}
+
+void ReaderEntity::tell() {
+  DomainCore& domain = *topic_->participant()->core();
+  const EndpointFacts& facts = core_->facts();
+  if (builtin()) {
+    const std::lock_guard lock(domain.monitor().mutex);
+    domain.builtin_readers().add(core_, domain.table());
+    told_ = true;
+    return;
+  }
+  if (facts.qos.durability > 0) {
+    outside([&] { domain.await_history(topic_->subgroup()); });
+  }
+  {
+    const std::lock_guard lock(domain.monitor().mutex);
+    domain.hub(facts.topic).add_reader(core_);
+    watch_deadlines(domain, core_);
+  }
+  try {
+    outside([&] { domain.announce(facts); });
+  } catch (...) {
+    const std::lock_guard lock(domain.monitor().mutex);
+    domain.listeners().remove_timer(facts.id);
+    domain.hub(facts.topic).remove_reader(facts.id);
+    throw;
+  }
+  told_ = true;
+}
+
+ReaderEntity::~ReaderEntity() {
+  if (!told_) return;
+  DomainCore& domain = *topic_->participant()->core();
+  const EndpointFacts& facts = core_->facts();
+  listen(domain, core_->board(), nullptr, 0);
+  if (!builtin()) domain.withdraw(facts.id, true);
+  const std::lock_guard lock(domain.monitor().mutex);
+  domain.listeners().remove_timer(facts.id);
+  if (builtin())
+    domain.builtin_readers().remove(facts.id);
+  else
+    domain.hub(facts.topic).remove_reader(facts.id);
+}
+
+std::vector<ReadSample> ReaderEntity::get(const SampleSelection& which, bool take) {
+  DomainCore& domain = *topic_->participant()->core();
+  const std::lock_guard lock(domain.monitor().mutex);
+  core_->board().clear(StatusBit::data);
+  std::vector<ReadSample> samples = core_->cache().get(which, take, wall_ns());
+  if (!builtin()) domain.hub(topic_->name()).hold_or_go_on();
+  return samples;
+}
+bool ReaderEntity::any(const SampleSelection& which) const {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  return core_->cache().any(which, wall_ns());
+}
+std::shared_ptr<const void> ReaderEntity::key_value(const Digest& instance) const {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  return core_->cache().key_value(instance);
+}
+void ReaderEntity::with_statuses(std::uint32_t bit, const std::function<void(ReaderStatuses&)>& look) {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  core_->board().clear(bit);
+  look(core_->statuses());
+}
+void ReaderEntity::set_listener(std::function<void(std::uint32_t)> call, const dds::core::status::StatusMask& mask) {
+  listen(*topic_->participant()->core(), core_->board(), std::move(call), static_cast<std::uint32_t>(mask.to_ulong()));
+}
+std::uint32_t ReaderEntity::status_changes() const {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  return core_->board().changed();
+}
+InstanceHandleSeq ReaderEntity::matched() const {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  return handles(*core_);
+}
+EndpointFacts ReaderEntity::matched(const InstanceHandle& writer) const {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  return matched_facts(*core_, writer);
+}
+InstanceHandle ReaderEntity::handle() const { return InstanceHandle(core_->facts().id.name()); }
+
+}  // namespace spindrift::topics

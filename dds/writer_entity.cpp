@@ -1,0 +1,137 @@
+// Writers without their types: their ends, and their calls.
+#include <utility>
+
+#include <spindrift/core/log.hpp>
+#include <spindrift/dds/endpoint_entities.hpp>
+#include <spindrift/dds/entity_parts.hpp>
+#include <spindrift/dds/settings.hpp>
+
+namespace spindrift::topics {
+
+using dds::core::InstanceHandle;
+using dds::core::InstanceHandleSeq;
+
+std::shared_ptr<WriterEntity> WriterEntity::make(const std::shared_ptr<Surroundings>& publisher,
+                                                 const std::shared_ptr<TopicEntity>& topic,
+                                                 const dds::pub::qos::DataWriterQos& qos) {
+  auto made = std::make_shared<WriterEntity>(publisher, topic, qos);
+  made->tell();
+  publisher->writers().add(made);
+  return made;
+}
+
+WriterEntity::WriterEntity(std::shared_ptr<Surroundings> publisher, std::shared_ptr<TopicEntity> topic,
+                           const dds::pub::qos::DataWriterQos& qos)
+    : publisher_(std::move(publisher)), topic_(std::move(topic)), qos_(qos) {
+  EndpointFacts facts{.kind = EndpointKind::writer, .topic = topic_->name(), .type = topic_->type().description};
+  facts.qos = offered(qos, publisher_->qos(), topic_->qos());
+  const WriterRules rules = writer_rules(qos);
+  if (publisher_->participant() != topic_->participant())
+    throw dds::core::PreconditionNotMetError("the publisher and the topic are of different participants");
+  DomainCore& domain = *topic_->participant()->core();
+  facts.id = domain.new_id();
+  outside([&] {
+    EndpointFacts topic_facts = facts;
+    topic_facts.qos.reliability = static_cast<std::uint8_t>(topic_->qos().policy<dds::core::policy::Reliability>().kind());
+    Subgroup& subgroup = domain.topic_subgroup(topic_facts, topic_->type(), facts.qos.durability == 3);
+    core_ = std::make_shared<WriterCore>(domain.monitor(), subgroup, facts, topic_->type(), rules,
+                                         std::make_shared<StatusBoard>(domain.listeners()));
+  });
+}
+
+void WriterEntity::tell() {
+  DomainCore& domain = *topic_->participant()->core();
+  const EndpointFacts& facts = core_->facts();
+  {
+    const std::lock_guard lock(domain.monitor().mutex);
+    domain.hub(facts.topic).add_writer(core_);
+    watch_deadlines(domain, core_);
+  }
+  try {
+    outside([&] { domain.announce(facts); });
+  } catch (...) {
+    const std::lock_guard lock(domain.monitor().mutex);
+    domain.listeners().remove_timer(facts.id);
+    domain.hub(facts.topic).remove_writer(facts.id);
+    throw;
+  }
+  told_ = true;
+}
+
+WriterEntity::~WriterEntity() {
+  if (!told_) return;
+  DomainCore& domain = *topic_->participant()->core();
+  const EndpointFacts& facts = core_->facts();
+  listen(domain, core_->board(), nullptr, 0);
+  bool ended = false;
+  try {
+    core_->end();
+    ended = core_->await_delivered(1'000'000'000);
+  } catch (const Exception& thrown) {
+    log::info(log::Room::dds, "a writer ended without a last message",
+              {{"topic", facts.topic}, {"reason", thrown.error().to_string()}});
+  }
+  domain.withdraw(facts.id, ended);
+  const std::lock_guard lock(domain.monitor().mutex);
+  domain.listeners().remove_timer(facts.id);
+  domain.hub(facts.topic).remove_writer(facts.id);
+}
+
+void WriterEntity::write(std::span<const std::byte> bytes, const Digest& key, std::optional<dds::core::Time> when) {
+  outside([&] { core_->write(bytes, key, SampleKind::data, when ? when->to_nanosecs() : wall_ns()); });
+}
+InstanceHandle WriterEntity::register_instance(std::span<const std::byte> bytes, const Digest& key) {
+  core_->register_instance(bytes, key);
+  return InstanceHandle(key);
+}
+void WriterEntity::unregister(std::span<const std::byte> bytes, const Digest& key) {
+  const bool disposes = qos_.get().policy<dds::core::policy::WriterDataLifecycle>().autodispose_unregistered_instances();
+  outside([&] { core_->write(bytes, key, disposes ? SampleKind::both : SampleKind::unregister, wall_ns()); });
+}
+void WriterEntity::dispose(std::span<const std::byte> bytes, const Digest& key) {
+  outside([&] { core_->write(bytes, key, SampleKind::dispose, wall_ns()); });
+}
+
+namespace {
+std::vector<std::byte> registered(WriterCore& core, const InstanceHandle& instance) {
+  auto bytes = instance.is_nil() ? std::nullopt : core.registered(instance.name());
+  if (!bytes)
+    throw dds::core::PreconditionNotMetError("the handle names no instance that this writer has registered or written");
+  return std::move(*bytes);
+}
+}  // namespace
+
+void WriterEntity::unregister(const InstanceHandle& instance) { unregister(registered(*core_, instance), instance.name()); }
+void WriterEntity::dispose(const InstanceHandle& instance) { dispose(registered(*core_, instance), instance.name()); }
+bool WriterEntity::is_registered(const Digest& key) { return core_->registered(key).has_value(); }
+
+void WriterEntity::wait_for_acknowledgments(const dds::core::Duration& limit) {
+  if (core_->facts().qos.reliability == 0) return;  // as DDS has it: nobody acknowledges
+  if (outside([&] { return core_->await_delivered(limit.to_nanosecs()); })) return;
+  throw dds::core::TimeoutError("topic " + topic_->name() +
+                                ": what was written is not delivered yet; wait longer, or let readers take");
+}
+
+void WriterEntity::with_statuses(std::uint32_t bit, const std::function<void(WriterStatuses&)>& look) {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  core_->board().clear(bit);
+  look(core_->statuses());
+}
+void WriterEntity::set_listener(std::function<void(std::uint32_t)> call, const dds::core::status::StatusMask& mask) {
+  listen(*topic_->participant()->core(), core_->board(), std::move(call), static_cast<std::uint32_t>(mask.to_ulong()));
+}
+std::uint32_t WriterEntity::status_changes() const {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  return core_->board().changed();
+}
+InstanceHandleSeq WriterEntity::matched() const {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  return handles(*core_);
+}
+EndpointFacts WriterEntity::matched(const InstanceHandle& reader) const {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  return matched_facts(*core_, reader);
+}
+InstanceHandle WriterEntity::handle() const { return InstanceHandle(core_->facts().id.name()); }
+
+}  // namespace spindrift::topics
