@@ -11,5 +11,6 @@
 #pragma once
 
 #include <spindrift/dds/discovery.hpp>
+#include <spindrift/dds/listeners.hpp>
 #include <spindrift/dds/pub.hpp>
 #include <spindrift/dds/sub.hpp>

@@ -248,6 +248,7 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
         builtin_readers_.on_told(*facts);
         if (facts->kind != EndpointKind::participant) hub(facts->topic).on_endpoint(*facts, ignored_.holds(*facts));
       }
+      if (refusal) hub(facts->topic).on_inconsistent();
       if (facts->id.node == self_.node) outcomes_[facts->id] = std::move(refusal);
       return;
     }

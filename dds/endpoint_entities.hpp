@@ -23,7 +23,8 @@ class WriterEntity {
  public:
   [[nodiscard]] static std::shared_ptr<WriterEntity> make(const std::shared_ptr<Surroundings>& publisher,
                                                           const std::shared_ptr<TopicEntity>& topic,
-                                                          const dds::pub::qos::DataWriterQos& qos);
+                                                          const dds::pub::qos::DataWriterQos& qos,
+                                                          const Listening& listening);
   WriterEntity(std::shared_ptr<Surroundings> publisher, std::shared_ptr<TopicEntity> topic,
                const dds::pub::qos::DataWriterQos& qos);
   ~WriterEntity();
@@ -42,7 +43,8 @@ class WriterEntity {
 
   /// `look` gets the statuses with nobody beside it; those of `bit` count as looked at then.
   void with_statuses(std::uint32_t bit, const std::function<void(WriterStatuses&)>& look);
-  void set_listener(std::function<void(std::uint32_t)> call, const dds::core::status::StatusMask& mask);
+  /// Returns when the listener before is not called any more.
+  void set_listener(const Listening& listening);
   [[nodiscard]] std::uint32_t status_changes() const;
   [[nodiscard]] dds::core::InstanceHandleSeq matched() const;
   /// A reader that it matches.
@@ -69,7 +71,8 @@ class ReaderEntity {
   [[nodiscard]] static std::shared_ptr<ReaderEntity> make(const std::shared_ptr<Surroundings>& subscriber,
                                                           const std::shared_ptr<TopicEntity>& topic,
                                                           const dds::sub::qos::DataReaderQos& qos,
-                                                          std::function<bool(const void*)> filter);
+                                                          std::function<bool(const void*)> filter,
+                                                          const Listening& listening);
   ReaderEntity(std::shared_ptr<Surroundings> subscriber, std::shared_ptr<TopicEntity> topic,
                const dds::sub::qos::DataReaderQos& qos, std::function<bool(const void*)> filter);
   ~ReaderEntity();
@@ -78,10 +81,13 @@ class ReaderEntity {
 
   [[nodiscard]] std::vector<ReadSample> get(const SampleSelection& which, bool take);
   [[nodiscard]] bool any(const SampleSelection& which) const;
+  /// Tells its listener that it has samples, if that is so.
+  void notify();
   [[nodiscard]] std::shared_ptr<const void> key_value(const Digest& instance) const;
 
   void with_statuses(std::uint32_t bit, const std::function<void(ReaderStatuses&)>& look);
-  void set_listener(std::function<void(std::uint32_t)> call, const dds::core::status::StatusMask& mask);
+  /// Returns when the listener before is not called any more.
+  void set_listener(const Listening& listening);
   [[nodiscard]] std::uint32_t status_changes() const;
   [[nodiscard]] dds::core::InstanceHandleSeq matched() const;
   /// A writer that it matches.

@@ -6,6 +6,7 @@
 #include <spindrift/dds/builtin_topics.hpp>
 #include <spindrift/dds/domain_core.hpp>
 #include <spindrift/dds/endpoint_entities.hpp>
+#include <spindrift/dds/entity_parts.hpp>
 #include <spindrift/dds/settings.hpp>
 
 namespace dds::core {
@@ -61,7 +62,13 @@ ParticipantEntity::ParticipantEntity(std::uint32_t domain, const dds::domain::qo
   if (domain > 232)
     throw dds::core::InvalidArgumentError("domain " + std::to_string(domain) + ": a domain's id is 0 to 232");
   core_ = outside([&] { return DomainCore::join(domain, told(qos), file); });
+  board_ = std::make_shared<StatusBoard>(core_->listeners());
 }
+ParticipantEntity::~ParticipantEntity() {
+  if (core_) set_listener({});
+}
+void ParticipantEntity::set_listener(const Listening& listening) { listen(*core_, *board_, listening.call, listening.mask); }
+std::uint32_t ParticipantEntity::status_changes() const { return changed(*core_, *board_); }
 std::uint32_t ParticipantEntity::domain() const { return core_->domain(); }
 InstanceHandle ParticipantEntity::handle() const { return InstanceHandle(core_->self().name()); }
 
@@ -84,9 +91,17 @@ std::optional<EndpointFacts> ParticipantEntity::await_topic(const std::string& n
 }
 
 Surroundings::Surroundings(std::shared_ptr<ParticipantEntity> participant, const dds::pub::qos::PublisherQos& qos, Kind kind)
-    : participant_(std::move(participant)), qos_(qos), kind_(kind) {
+    : participant_(std::move(participant)),
+      qos_(qos),
+      kind_(kind),
+      board_(std::make_shared<StatusBoard>(participant_->core()->listeners(), participant_->board())) {
   check(qos);
 }
+Surroundings::~Surroundings() { set_listener({}); }
+void Surroundings::set_listener(const Listening& listening) {
+  listen(*participant_->core(), *board_, listening.call, listening.mask);
+}
+std::uint32_t Surroundings::status_changes() const { return changed(*participant_->core(), *board_); }
 
 std::shared_ptr<Surroundings> builtin_subscriber(const std::shared_ptr<ParticipantEntity>& participant) {
   const auto alive = participant->builtin_subscribers().all();
@@ -105,14 +120,16 @@ std::vector<std::shared_ptr<ReaderEntity>> readers_of(const std::shared_ptr<Surr
   if (!found.empty() || !kind || subscriber->kind() != Surroundings::Kind::builtin_subscriber) return found;
   using dds::core::policy::Durability;
   found.push_back(ReaderEntity::make(subscriber, std::make_shared<TopicEntity>(subscriber->participant(), *kind),
-                                     dds::sub::qos::DataReaderQos() << Durability::TransientLocal(), {}));
+                                     dds::sub::qos::DataReaderQos() << Durability::TransientLocal(), {}, {}));
   return found;
 }
 
 std::shared_ptr<TopicEntity> TopicEntity::make(const std::shared_ptr<ParticipantEntity>& participant,
                                                const std::string& name, const TypeSupport& type,
-                                               const dds::topic::qos::TopicQos& qos) {
+                                               const dds::topic::qos::TopicQos& qos, const Listening& listening) {
   auto made = std::make_shared<TopicEntity>(participant, name, type, qos);
+  made->core_->board->bind(made);
+  made->set_listener(listening);
   made->tell();
   participant->topics().add(made);
   return made;
@@ -122,11 +139,16 @@ TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, Endpoin
     : participant_(std::move(participant)),
       name_(builtin_topic_name(kind)),
       type_(builtin_type(kind)),
-      qos_(dds::topic::qos::TopicQos()) {}
+      qos_(dds::topic::qos::TopicQos()),
+      core_(std::make_shared<TopicCore>()) {
+  core_->board = std::make_shared<StatusBoard>(participant_->core()->listeners());
+}
 
 TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, const std::string& name, const TypeSupport& type,
                          const dds::topic::qos::TopicQos& qos)
     : participant_(std::move(participant)), name_(name), type_(type), qos_(qos) {
+  core_ = std::make_shared<TopicCore>();
+  core_->board = std::make_shared<StatusBoard>(participant_->core()->listeners(), participant_->board());
   check(qos);
   if (name.empty() || name.size() > topic_name_bytes_max)
     throw dds::core::InvalidArgumentError("a topic's name has 1 to 256 bytes, not " + std::to_string(name.size()));
@@ -149,10 +171,27 @@ void TopicEntity::tell() {
     const std::lock_guard lock(domain.monitor().mutex);
     domain.hub(name_).open(type_);
     domain.hub(name_).hold_by(subgroup);
+    domain.hub(name_).add_topic(id_, core_);
   });
 }
 TopicEntity::~TopicEntity() {
-  if (id_.number > 0) participant_->core()->withdraw(id_, true);
+  if (id_.number == 0) return;
+  DomainCore& domain = *participant_->core();
+  set_listener({});
+  domain.withdraw(id_, true);
+  const std::lock_guard lock(domain.monitor().mutex);
+  domain.hub(name_).remove_topic(id_);
+}
+void TopicEntity::set_listener(const Listening& listening) {
+  listen(*participant_->core(), *core_->board, listening.call, listening.mask);
+}
+std::uint32_t TopicEntity::status_changes() const { return changed(*participant_->core(), *core_->board); }
+dds::core::status::InconsistentTopicStatus TopicEntity::inconsistent() {
+  const std::lock_guard lock(participant_->core()->monitor().mutex);
+  core_->board->clear(StatusBit::inconsistent_topic);
+  const auto status = core_->inconsistent;
+  core_->inconsistent.forget_changes();
+  return status;
 }
 InstanceHandle TopicEntity::handle() const { return InstanceHandle(id_.name()); }
 

@@ -13,6 +13,7 @@
 #include <spindrift/dds/qos.hpp>
 #include <spindrift/dds/sample_cache.hpp>
 #include <spindrift/dds/status.hpp>
+#include <spindrift/dds/status_board.hpp>
 #include <spindrift/dds/type_support.hpp>
 
 namespace spindrift {
@@ -25,13 +26,27 @@ class DomainCore;
 class ReaderEntity;
 class Surroundings;
 class TopicEntity;
+struct TopicCore;
 class WriterEntity;
+
+/// The listener of an entity: what calls it, and the statuses that it hears of. No call: there is none.
+struct Listening {
+  ListenerCall call{};
+  dds::core::status::StatusMask mask{};
+};
 
 // All functions throw what docs/dds.md says of them: dds::core's exceptions. Any thread.
 
 class ParticipantEntity {
  public:
   ParticipantEntity(std::uint32_t domain, const dds::domain::qos::DomainParticipantQos& qos, const std::string& file);
+  ~ParticipantEntity();
+  ParticipantEntity(const ParticipantEntity&) = delete;
+  ParticipantEntity& operator=(const ParticipantEntity&) = delete;
+
+  [[nodiscard]] const std::shared_ptr<StatusBoard>& board() const { return board_; }
+  void set_listener(const Listening& listening);
+  [[nodiscard]] std::uint32_t status_changes() const;
   [[nodiscard]] std::uint32_t domain() const;
   [[nodiscard]] dds::domain::qos::DomainParticipantQos qos() const { return qos_.get(); }
   [[nodiscard]] const std::shared_ptr<DomainCore>& core() const { return core_; }
@@ -49,6 +64,7 @@ class ParticipantEntity {
  private:
   Replaceable<dds::domain::qos::DomainParticipantQos> qos_;
   std::shared_ptr<DomainCore> core_;
+  std::shared_ptr<StatusBoard> board_;
   Living<TopicEntity> topics_;
   Living<Surroundings> builtin_subscribers_;
 };
@@ -58,6 +74,13 @@ class Surroundings {
  public:
   enum class Kind : std::uint8_t { publisher, subscriber, builtin_subscriber };
   Surroundings(std::shared_ptr<ParticipantEntity> participant, const dds::pub::qos::PublisherQos& qos, Kind kind);
+  ~Surroundings();
+  Surroundings(const Surroundings&) = delete;
+  Surroundings& operator=(const Surroundings&) = delete;
+
+  [[nodiscard]] const std::shared_ptr<StatusBoard>& board() const { return board_; }
+  void set_listener(const Listening& listening);
+  [[nodiscard]] std::uint32_t status_changes() const;
   [[nodiscard]] const std::shared_ptr<ParticipantEntity>& participant() const { return participant_; }
   [[nodiscard]] dds::pub::qos::PublisherQos qos() const { return qos_.get(); }
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
@@ -68,6 +91,7 @@ class Surroundings {
   std::shared_ptr<ParticipantEntity> participant_;
   Replaceable<dds::pub::qos::PublisherQos> qos_;
   const Kind kind_;
+  std::shared_ptr<StatusBoard> board_;
   Living<WriterEntity> writers_;
   Living<ReaderEntity> readers_;
 };
@@ -82,7 +106,7 @@ class TopicEntity {
  public:
   [[nodiscard]] static std::shared_ptr<TopicEntity> make(const std::shared_ptr<ParticipantEntity>& participant,
                                                          const std::string& name, const TypeSupport& type,
-                                                         const dds::topic::qos::TopicQos& qos);
+                                                         const dds::topic::qos::TopicQos& qos, const Listening& listening);
   TopicEntity(std::shared_ptr<ParticipantEntity> participant, const std::string& name, const TypeSupport& type,
               const dds::topic::qos::TopicQos& qos);
   /// A built-in one, of which nobody is told.
@@ -96,6 +120,10 @@ class TopicEntity {
   [[nodiscard]] dds::topic::qos::TopicQos qos() const { return qos_.get(); }
   [[nodiscard]] const std::shared_ptr<ParticipantEntity>& participant() const { return participant_; }
   [[nodiscard]] const Subgroup& subgroup() const { return *subgroup_; }
+  void set_listener(const Listening& listening);
+  [[nodiscard]] std::uint32_t status_changes() const;
+  /// How often others were refused the topic; it counts as looked at.
+  [[nodiscard]] dds::core::status::InconsistentTopicStatus inconsistent();
   [[nodiscard]] dds::core::InstanceHandle handle() const;
 
  private:
@@ -107,6 +135,7 @@ class TopicEntity {
   Replaceable<dds::topic::qos::TopicQos> qos_;
   EndpointId id_;
   Subgroup* subgroup_ = nullptr;  // by which it travels
+  std::shared_ptr<TopicCore> core_;
 };
 
 /// Throws it as the exception of dds::core that it is.

@@ -27,11 +27,17 @@ template <class Core>
   return found->second;
 }
 
-inline void listen(DomainCore& domain, StatusBoard& board, std::function<void(std::uint32_t)> call, std::uint32_t mask) {
+/// Replaces a board's listener; returns when the one before is not called any more.
+inline void listen(DomainCore& domain, StatusBoard& board, ListenerCall call, const dds::core::status::StatusMask& mask) {
   std::unique_lock lock(domain.monitor().mutex);
   board.set_listener(nullptr, 0);
   domain.listeners().await_idle(lock, board);
-  board.set_listener(std::move(call), mask);
+  board.set_listener(std::move(call), static_cast<std::uint32_t>(mask.to_ulong()));
+}
+
+[[nodiscard]] inline std::uint32_t changed(DomainCore& domain, const StatusBoard& board) {
+  const std::lock_guard lock(domain.monitor().mutex);
+  return board.changed();
 }
 
 /// Lets the deadlines of a reader or writer be looked at. With the monitor held.

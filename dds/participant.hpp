@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 
-#include <spindrift/dds/entities.hpp>
+#include <spindrift/dds/endpoint_entities.hpp>
 
 namespace dds::domain {
+
+class DomainParticipantListener;
 
 /// A member of the domain's group. Without a file: of this user's on this host, which the first one founds. With one: of the
 /// group that it describes, whose layout has the subgroup "dds-endpoints". The last reference to it, and to all that is made
@@ -20,6 +22,20 @@ class DomainParticipant : public core::Reference<spindrift::topics::ParticipantE
   explicit DomainParticipant(std::uint32_t id, const qos::DomainParticipantQos& qos = {},
                              const std::string& config_file = "")
       : Reference(std::make_shared<spindrift::topics::ParticipantEntity>(id, qos, config_file)) {}
+  DomainParticipant(std::uint32_t id, const qos::DomainParticipantQos& qos, DomainParticipantListener* listener,
+                    const core::status::StatusMask& mask = core::status::StatusMask::all(),
+                    const std::string& config_file = "")
+      : DomainParticipant(id, qos, config_file) {
+    this->listener(listener, mask);
+  }
+
+  /// The listener hears of the statuses in the mask that no listener of the entity itself, or of its publisher or
+  /// subscriber, is for. It outlives the participant and all that is made with it, or its removal (nullptr), which waits
+  /// until none of its functions runs.
+  void listener(DomainParticipantListener* listener, const core::status::StatusMask& mask);
+  [[nodiscard]] core::status::StatusMask status_changes() const {
+    return core::status::StatusMask(delegate()->status_changes());
+  }
 
   [[nodiscard]] std::uint32_t domain_id() const { return delegate()->domain(); }
   [[nodiscard]] qos::DomainParticipantQos qos() const { return delegate()->qos(); }
@@ -32,18 +48,60 @@ class DomainParticipant : public core::Reference<spindrift::topics::ParticipantE
 
 namespace dds::topic {
 
+template <class T>
+class Topic;
+
+/// A topic whose type is not said.
+class AnyTopic : public core::Reference<spindrift::topics::TopicEntity> {
+ public:
+  using Reference::Reference;
+  [[nodiscard]] const std::string& name() const { return delegate()->name(); }
+  [[nodiscard]] const std::string& type_name() const { return delegate()->type().name; }
+  [[nodiscard]] qos::TopicQos qos() const { return delegate()->qos(); }
+  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
+  [[nodiscard]] domain::DomainParticipant participant() const {
+    return domain::DomainParticipant(delegate()->participant());
+  }
+  [[nodiscard]] core::status::InconsistentTopicStatus inconsistent_topic_status() const {
+    return delegate()->inconsistent();
+  }
+  [[nodiscard]] core::status::StatusMask status_changes() const {
+    return core::status::StatusMask(delegate()->status_changes());
+  }
+  /// Throws InvalidDowncastError: it is of another type.
+  template <class T>
+  [[nodiscard]] Topic<T> get() const {
+    return Topic<T>(spindrift::topics::typed<T>(delegate()));
+  }
+};
+
+/// Hears of a topic's statuses, on its participant's thread for listeners.
+template <class T>
+class TopicListener {
+ public:
+  virtual ~TopicListener() = default;
+  virtual void on_inconsistent_topic(Topic<T>& topic, const core::status::InconsistentTopicStatus& status) = 0;
+};
+template <class T>
+class NoOpTopicListener : public TopicListener<T> {
+ public:
+  void on_inconsistent_topic(Topic<T>&, const core::status::InconsistentTopicStatus&) override {}
+};
+
 /// A topic of the domain: its name, type and qualities, the same at all participants. The first one makes the subgroup by
 /// which it travels, if the layout has none for it.
 template <class T>
-class Topic : public core::Reference<spindrift::topics::TopicEntity> {
+class Topic : public AnyTopic {
  public:
   using DataType = T;
-  using Reference::Reference;
+  using Listener = TopicListener<T>;
+  using AnyTopic::AnyTopic;
   /// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError; PreconditionNotMetError: others have the topic
   /// with another type or Reliability, and it says both; AlreadyClosedError.
-  Topic(const domain::DomainParticipant& participant, const std::string& name, const qos::TopicQos& qos = {})
-      : Reference(
-            spindrift::topics::TopicEntity::make(participant.delegate(), name, spindrift::topics::type_support<T>(), qos)) {}
+  Topic(const domain::DomainParticipant& participant, const std::string& name, const qos::TopicQos& qos = {},
+        Listener* listener = nullptr, const core::status::StatusMask& mask = core::status::StatusMask::all())
+      : AnyTopic(spindrift::topics::TopicEntity::make(participant.delegate(), name, spindrift::topics::type_support<T>(),
+                                                      qos, listening(listener, mask))) {}
   /// The same, where OMG's API names the type as well, which has to be `topic_type_name<T>`.
   Topic(const domain::DomainParticipant& participant, const std::string& name, const std::string& type_name,
         const qos::TopicQos& qos = {})
@@ -52,12 +110,19 @@ class Topic : public core::Reference<spindrift::topics::TopicEntity> {
       throw core::UnsupportedError("a type has one name: specialize dds::topic::topic_type_name for " + type_name);
   }
 
-  [[nodiscard]] const std::string& name() const { return delegate()->name(); }
-  [[nodiscard]] const std::string& type_name() const { return delegate()->type().name; }
-  [[nodiscard]] qos::TopicQos qos() const { return delegate()->qos(); }
-  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
-  [[nodiscard]] domain::DomainParticipant participant() const {
-    return domain::DomainParticipant(delegate()->participant());
+  /// The listener outlives the topic, or its removal (nullptr), which waits until none of its functions runs.
+  void listener(Listener* listener, const core::status::StatusMask& mask) {
+    delegate()->set_listener(listening(listener, mask));
+  }
+
+ private:
+  static spindrift::topics::Listening listening(Listener* listener, const core::status::StatusMask& mask) {
+    if (listener == nullptr) return {};
+    return {[listener](std::uint32_t, const std::shared_ptr<void>& entity) {
+              Topic topic(std::static_pointer_cast<spindrift::topics::TopicEntity>(entity));
+              listener->on_inconsistent_topic(topic, topic.inconsistent_topic_status());
+            },
+            mask};
   }
 };
 

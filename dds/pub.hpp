@@ -7,7 +7,24 @@
 #include <spindrift/dds/participant.hpp>
 #include <spindrift/dds/writer_statuses.hpp>
 
+namespace spindrift::topics {
+
+/// Calls a listener of writers for each of the statuses.
+template <class Listener, class Writer>
+void tell_of_writer(Listener& listener, Writer& writer, std::uint32_t statuses) {
+  const auto said = [&](std::uint32_t bit) { return (statuses & bit) != 0; };
+  if (said(StatusBit::offered_deadline))
+    listener.on_offered_deadline_missed(writer, writer.offered_deadline_missed_status());
+  if (said(StatusBit::offered_incompatible))
+    listener.on_offered_incompatible_qos(writer, writer.offered_incompatible_qos_status());
+  if (said(StatusBit::publication)) listener.on_publication_matched(writer, writer.publication_matched_status());
+}
+
+}  // namespace spindrift::topics
+
 namespace dds::pub {
+
+class PublisherListener;
 
 class Publisher : public core::Reference<spindrift::topics::Surroundings> {
  public:
@@ -16,6 +33,17 @@ class Publisher : public core::Reference<spindrift::topics::Surroundings> {
   explicit Publisher(const domain::DomainParticipant& participant, const qos::PublisherQos& qos = {})
       : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos,
                                                                     spindrift::topics::Surroundings::Kind::publisher)) {}
+  Publisher(const domain::DomainParticipant& participant, const qos::PublisherQos& qos, PublisherListener* listener,
+            const core::status::StatusMask& mask = core::status::StatusMask::all())
+      : Publisher(participant, qos) {
+    this->listener(listener, mask);
+  }
+  /// The listener hears of the statuses in the mask that a writer's own is not for. It outlives the publisher and its
+  /// writers, or its removal (nullptr), which waits until none of its functions runs.
+  void listener(PublisherListener* listener, const core::status::StatusMask& mask);
+  [[nodiscard]] core::status::StatusMask status_changes() const {
+    return core::status::StatusMask(delegate()->status_changes());
+  }
   [[nodiscard]] qos::PublisherQos qos() const { return delegate()->qos(); }
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
@@ -25,6 +53,38 @@ class Publisher : public core::Reference<spindrift::topics::Surroundings> {
 
 template <class T>
 class DataWriter;
+
+/// A writer whose type is not said.
+class AnyDataWriter : public core::Reference<spindrift::topics::WriterEntity> {
+ public:
+  using Reference::Reference;
+  [[nodiscard]] const std::string& topic_name() const { return delegate()->topic()->name(); }
+  [[nodiscard]] const std::string& type_name() const { return delegate()->topic()->type().name; }
+  [[nodiscard]] qos::DataWriterQos qos() const { return delegate()->qos(); }
+  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
+  [[nodiscard]] Publisher publisher() const { return Publisher(delegate()->publisher()); }
+  /// Returns when all participants have what was written, for good: it is delivered at each that lives. With BEST_EFFORT it
+  /// returns at once. Throws TimeoutError, AlreadyClosedError.
+  void wait_for_acknowledgments(const core::Duration& limit) { delegate()->wait_for_acknowledgments(limit); }
+
+  [[nodiscard]] core::status::PublicationMatchedStatus publication_matched_status() const {
+    return spindrift::topics::publication_matched(*delegate());
+  }
+  [[nodiscard]] core::status::OfferedIncompatibleQosStatus offered_incompatible_qos_status() const {
+    return spindrift::topics::offered_incompatible(*delegate());
+  }
+  [[nodiscard]] core::status::OfferedDeadlineMissedStatus offered_deadline_missed_status() const {
+    return spindrift::topics::offered_deadline(*delegate());
+  }
+  [[nodiscard]] core::status::StatusMask status_changes() const {
+    return core::status::StatusMask(delegate()->status_changes());
+  }
+  /// Throws InvalidDowncastError: it is of another type.
+  template <class T>
+  [[nodiscard]] DataWriter<T> get() const {
+    return DataWriter<T>(spindrift::topics::typed<T>(delegate()));
+  }
+};
 
 /// Hears of a writer's statuses, on its participant's thread for listeners.
 template <class T>
@@ -47,20 +107,19 @@ class NoOpDataWriterListener : public DataWriterListener<T> {
 
 /// Writes samples of a topic. Any thread; what one thread writes is delivered in its order.
 template <class T>
-class DataWriter : public core::Reference<spindrift::topics::WriterEntity> {
+class DataWriter : public AnyDataWriter {
  public:
   using DataType = T;
   using Listener = DataWriterListener<T>;
-  using Reference::Reference;
+  using AnyDataWriter::AnyDataWriter;
 
   /// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError, PreconditionNotMetError, AlreadyClosedError.
   DataWriter(const Publisher& publisher, const topic::Topic<T>& topic)
       : DataWriter(publisher, topic, qos::DataWriterQos(topic.qos())) {}
   DataWriter(const Publisher& publisher, const topic::Topic<T>& topic, const qos::DataWriterQos& qos,
              Listener* listener = nullptr, const core::status::StatusMask& mask = core::status::StatusMask::all())
-      : Reference(spindrift::topics::WriterEntity::make(publisher.delegate(), topic.delegate(), qos)) {
-    if (listener != nullptr) this->listener(listener, mask);
-  }
+      : AnyDataWriter(
+            spindrift::topics::WriterEntity::make(publisher.delegate(), topic.delegate(), qos, listening(listener, mask))) {}
 
   /// Returns when the sample is on its way. Throws TimeoutError: participants took nothing for Reliability's
   /// max_blocking_time; InvalidArgumentError: the sample is larger than the topic's messages; AlreadyClosedError.
@@ -92,47 +151,21 @@ class DataWriter : public core::Reference<spindrift::topics::WriterEntity> {
     return delegate()->is_registered(key) ? core::InstanceHandle(key) : core::InstanceHandle::nil();
   }
 
-  /// Returns when all participants have what was written, for good: it is delivered at each that lives. With BEST_EFFORT it
-  /// returns at once. Throws TimeoutError, AlreadyClosedError.
-  void wait_for_acknowledgments(const core::Duration& limit) { delegate()->wait_for_acknowledgments(limit); }
-
   /// The listener outlives the writer, or its removal (nullptr), which waits until none of its functions runs.
   void listener(Listener* listener, const core::status::StatusMask& mask) {
-    if (listener == nullptr) return delegate()->set_listener(nullptr, mask);
-    delegate()->set_listener(
-        [weak = std::weak_ptr(delegate()), listener](std::uint32_t statuses) {
-          const auto alive = weak.lock();
-          if (!alive) return;
-          DataWriter writer(alive);
-          using spindrift::topics::StatusBit;
-          if ((statuses & StatusBit::offered_deadline) != 0)
-            listener->on_offered_deadline_missed(writer, writer.offered_deadline_missed_status());
-          if ((statuses & StatusBit::offered_incompatible) != 0)
-            listener->on_offered_incompatible_qos(writer, writer.offered_incompatible_qos_status());
-          if ((statuses & StatusBit::publication) != 0)
-            listener->on_publication_matched(writer, writer.publication_matched_status());
-        },
-        mask);
+    delegate()->set_listener(listening(listener, mask));
   }
-
-  [[nodiscard]] core::status::PublicationMatchedStatus publication_matched_status() const {
-    return spindrift::topics::publication_matched(*delegate());
-  }
-  [[nodiscard]] core::status::OfferedIncompatibleQosStatus offered_incompatible_qos_status() const {
-    return spindrift::topics::offered_incompatible(*delegate());
-  }
-  [[nodiscard]] core::status::OfferedDeadlineMissedStatus offered_deadline_missed_status() const {
-    return spindrift::topics::offered_deadline(*delegate());
-  }
-  [[nodiscard]] core::status::StatusMask status_changes() const {
-    return core::status::StatusMask(delegate()->status_changes());
-  }
-  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
-  [[nodiscard]] qos::DataWriterQos qos() const { return delegate()->qos(); }
   [[nodiscard]] topic::Topic<T> topic() const { return topic::Topic<T>(delegate()->topic()); }
-  [[nodiscard]] Publisher publisher() const { return Publisher(delegate()->publisher()); }
 
  private:
+  static spindrift::topics::Listening listening(Listener* listener, const core::status::StatusMask& mask) {
+    if (listener == nullptr) return {};
+    return {[listener](std::uint32_t statuses, const std::shared_ptr<void>& entity) {
+              DataWriter writer(std::static_pointer_cast<spindrift::topics::WriterEntity>(entity));
+              spindrift::topics::tell_of_writer(*listener, writer, statuses);
+            },
+            mask};
+  }
   template <class Use>
   decltype(auto) encoded(const T& sample, const Use& use) {
     const spindrift::Digest key = spindrift::topics::type_support<T>().key(&sample);

@@ -13,8 +13,10 @@ using dds::core::InstanceHandleSeq;
 std::shared_ptr<ReaderEntity> ReaderEntity::make(const std::shared_ptr<Surroundings>& subscriber,
                                                  const std::shared_ptr<TopicEntity>& topic,
                                                  const dds::sub::qos::DataReaderQos& qos,
-                                                 std::function<bool(const void*)> filter) {
+                                                 std::function<bool(const void*)> filter, const Listening& listening) {
   auto made = std::make_shared<ReaderEntity>(subscriber, topic, qos, std::move(filter));
+  made->core_->board().bind(made);
+  made->set_listener(listening);
   made->tell();
   subscriber->readers().add(made);
   return made;
@@ -29,7 +31,8 @@ ReaderEntity::ReaderEntity(std::shared_ptr<Surroundings> subscriber, std::shared
     throw dds::core::PreconditionNotMetError("the subscriber and the topic are of different participants");
   DomainCore& domain = *topic_->participant()->core();
   facts.id = domain.new_id();
-  core_ = std::make_shared<ReaderCore>(facts, cache_rules(qos), std::make_shared<StatusBoard>(domain.listeners()));
+  core_ = std::make_shared<ReaderCore>(facts, cache_rules(qos),
+                                       std::make_shared<StatusBoard>(domain.listeners(), subscriber_->board()));
   core_->set_filter(std::move(filter));
 }
 
@@ -65,7 +68,7 @@ ReaderEntity::~ReaderEntity() {
   if (!told_) return;
   DomainCore& domain = *topic_->participant()->core();
   const EndpointFacts& facts = core_->facts();
-  listen(domain, core_->board(), nullptr, 0);
+  listen(domain, core_->board(), nullptr, {});
   if (!builtin()) domain.withdraw(facts.id, true);
   const std::lock_guard lock(domain.monitor().mutex);
   domain.listeners().remove_timer(facts.id);
@@ -78,10 +81,14 @@ ReaderEntity::~ReaderEntity() {
 std::vector<ReadSample> ReaderEntity::get(const SampleSelection& which, bool take) {
   DomainCore& domain = *topic_->participant()->core();
   const std::lock_guard lock(domain.monitor().mutex);
-  core_->board().clear(StatusBit::data);
+  core_->board().clear_data();
   std::vector<ReadSample> samples = core_->cache().get(which, take, wall_ns());
   if (!builtin()) domain.hub(topic_->name()).hold_or_go_on();
   return samples;
+}
+void ReaderEntity::notify() {
+  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
+  core_->board().notify_data();
 }
 bool ReaderEntity::any(const SampleSelection& which) const {
   const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
@@ -96,13 +103,10 @@ void ReaderEntity::with_statuses(std::uint32_t bit, const std::function<void(Rea
   core_->board().clear(bit);
   look(core_->statuses());
 }
-void ReaderEntity::set_listener(std::function<void(std::uint32_t)> call, const dds::core::status::StatusMask& mask) {
-  listen(*topic_->participant()->core(), core_->board(), std::move(call), static_cast<std::uint32_t>(mask.to_ulong()));
+void ReaderEntity::set_listener(const Listening& listening) {
+  listen(*topic_->participant()->core(), core_->board(), listening.call, listening.mask);
 }
-std::uint32_t ReaderEntity::status_changes() const {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  return core_->board().changed();
-}
+std::uint32_t ReaderEntity::status_changes() const { return changed(*topic_->participant()->core(), core_->board()); }
 InstanceHandleSeq ReaderEntity::matched() const {
   const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
   return handles(*core_);

@@ -35,6 +35,7 @@ class StatusMask : public std::bitset<32> {
   StatusMask(const std::bitset<32>& bits) : std::bitset<32>(bits) {}  // NOLINT: implicit by design
   static StatusMask all() { return StatusMask(0xffffffff); }
   static StatusMask none() { return StatusMask(0); }
+  static StatusMask inconsistent_topic() { return StatusMask(1U << 0); }
   static StatusMask offered_deadline_missed() { return StatusMask(1U << 1); }
   static StatusMask requested_deadline_missed() { return StatusMask(1U << 2); }
   static StatusMask offered_incompatible_qos() { return StatusMask(1U << 5); }
@@ -64,6 +65,8 @@ class CountedStatus {
 };
 
 class SampleLostStatus : public CountedStatus {};
+/// A participant was refused a topic of that name, because it has another type or Reliability.
+class InconsistentTopicStatus : public CountedStatus {};
 
 class SampleRejectedState {
  public:

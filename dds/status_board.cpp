@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include <spindrift/core/log.hpp>
+#include <spindrift/dds/status_bits.hpp>
 
 namespace spindrift::topics {
 
@@ -48,8 +49,8 @@ void ListenerThread::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void ListenerThread::post(std::shared_ptr<StatusBoard> board) {
-  posted_.push_back(std::move(board));
+void ListenerThread::post(std::shared_ptr<StatusBoard> of, std::shared_ptr<StatusBoard> listening) {
+  posted_.push_back({std::move(of), std::move(listening)});
   wake_.notify_all();
 }
 
@@ -93,41 +94,78 @@ void ListenerThread::run() {
       }
       continue;
     }
-    const std::shared_ptr<StatusBoard> board = std::move(posted_.front());
+    const Posted next = std::move(posted_.front());
     posted_.pop_front();
-    auto said = board->take_posted();
-    if (!said.first || said.second == 0) continue;
-    running_ = board.get();
-    lock.unlock();
-    try {
-      said.first(said.second);
-    } catch (const std::exception& thrown) {
-      log::warn(log::Room::dds, "a listener threw, and its call is over", {{"what", thrown.what()}});
-    }
-    said.first = nullptr;  // what it holds may end here, and would want the monitor
-    lock.lock();
-    running_ = nullptr;
-    monitor_.changed.notify_all();
+    tell(lock, next);
   }
+}
+
+void ListenerThread::tell(std::unique_lock<std::mutex>& lock, const Posted& posted) {
+  const std::uint32_t statuses = posted.of->take_posted(*posted.listening);
+  ListenerCall call = posted.listening->listener();
+  const std::weak_ptr<void> weak = posted.of->entity();
+  if (!call || statuses == 0) return;
+  running_ = posted.listening.get();
+  lock.unlock();
+  try {
+    if (const auto entity = weak.lock()) call(statuses, entity);
+  } catch (const std::exception& thrown) {
+    log::warn(log::Room::dds, "a listener threw, and its call is over", {{"what", thrown.what()}});
+  }
+  call = nullptr;  // what it holds may end here, and would want the monitor
+  lock.lock();
+  running_ = nullptr;
+  monitor_.changed.notify_all();
 }
 
 void StatusBoard::raise(std::uint32_t statuses) {
   changed_ |= statuses;
+  if ((statuses & StatusBit::data) != 0) {
+    if (above_) above_->changed_ |= StatusBit::data_on_readers;
+    for (auto board = above_; board; board = board->above_) {
+      if (!board->hears(StatusBit::data_on_readers)) continue;
+      post(board, StatusBit::data_on_readers);
+      statuses &= ~StatusBit::data;
+      break;
+    }
+  }
   ProcessBell::of_process().ring();
-  if (!call_ || (statuses & mask_) == 0) return;
-  const bool waits = posted_ != 0;
-  posted_ |= statuses & mask_;
-  if (!waits) thread_.post(shared_from_this());
+  post_to_nearest(statuses);
 }
 
-void StatusBoard::set_listener(Call call, std::uint32_t mask) {
+void StatusBoard::notify_data() { post_to_nearest(changed_ & StatusBit::data); }
+
+void StatusBoard::post_to_nearest(std::uint32_t statuses) {
+  for (auto board = shared_from_this(); board && statuses != 0; board = board->above_) {
+    if (!board->hears(statuses)) continue;
+    post(board, statuses & board->mask_);
+    statuses &= ~board->mask_;
+  }
+}
+
+void StatusBoard::post(const std::shared_ptr<StatusBoard>& listening, std::uint32_t statuses) {
+  std::uint32_t& posted = posted_[listening.get()];
+  const bool waits = posted != 0;
+  posted |= statuses;
+  if (!waits) thread_.post(shared_from_this(), listening);
+}
+
+void StatusBoard::clear_data() {
+  clear(StatusBit::data);
+  if (above_) above_->clear(StatusBit::data_on_readers);
+}
+
+void StatusBoard::set_listener(ListenerCall call, std::uint32_t mask) {
   call_ = std::move(call);
   mask_ = mask;
-  posted_ = 0;
-  // Statuses that have changed already are told, too: nobody can set a listener before the entity is made.
-  if (call_ && (changed_ & mask_) != 0) raise(changed_ & mask_);
+  posted_.erase(this);
+  // Statuses that have changed already are told, too.
+  if (hears(changed_)) post(shared_from_this(), changed_ & mask_);
 }
 
-std::pair<StatusBoard::Call, std::uint32_t> StatusBoard::take_posted() { return {call_, std::exchange(posted_, 0)}; }
+std::uint32_t StatusBoard::take_posted(const StatusBoard& listening) {
+  const auto posted = posted_.extract(&listening);
+  return posted.empty() ? 0 : posted.mapped();
+}
 
 }  // namespace spindrift::topics

@@ -62,7 +62,8 @@ class ListenerThread {
   void stop();
 
   // With the monitor held:
-  void post(std::shared_ptr<StatusBoard> board);
+  /// `listening`'s listener is to be told what is posted for it on the board `of`.
+  void post(std::shared_ptr<StatusBoard> of, std::shared_ptr<StatusBoard> listening);
   /// `check(now)` looks at what is due, and returns when it is to be called next; both on the steady clock.
   using Check = std::function<std::int64_t(std::int64_t now_ns)>;
   void add_timer(const EndpointId& id, Check check);
@@ -77,12 +78,17 @@ class ListenerThread {
     Check check;
     std::int64_t due_ns;
   };
+  struct Posted {
+    std::shared_ptr<StatusBoard> of;
+    std::shared_ptr<StatusBoard> listening;
+  };
   void run();
+  void tell(std::unique_lock<std::mutex>& lock, const Posted& posted);
   [[nodiscard]] std::int64_t check_timers();
 
   Monitor& monitor_;
   std::condition_variable wake_;
-  std::deque<std::shared_ptr<StatusBoard>> posted_;
+  std::deque<Posted> posted_;
   std::map<EndpointId, Timer> timers_;
   const StatusBoard* running_ = nullptr;
   bool looks_again_ = false;
@@ -90,27 +96,48 @@ class ListenerThread {
   std::thread thread_;
 };
 
+/// A listener's call: these statuses of the entity changed, which is kept alive.
+using ListenerCall = std::function<void(std::uint32_t statuses, const std::shared_ptr<void>& entity)>;
+
+/// The rule of OMG: a status is told to the listener of the entity, if that has it in its mask, else to that of the
+/// publisher or subscriber, else to the participant's. That samples came is told to a subscriber's or participant's listener
+/// for all readers, if there is one, and only else to one for that reader.
 class StatusBoard : public std::enable_shared_from_this<StatusBoard> {
  public:
-  using Call = std::function<void(std::uint32_t statuses)>;
-  explicit StatusBoard(ListenerThread& thread) : thread_(thread) {}
+  /// `above`: of what the entity is a part; may be null.
+  explicit StatusBoard(ListenerThread& thread, std::shared_ptr<StatusBoard> above = nullptr)
+      : thread_(thread), above_(std::move(above)) {}
 
   // With the monitor held:
+  /// The entity of which listeners are told.
+  void bind(std::weak_ptr<void> entity) { entity_ = std::move(entity); }
   /// These changed.
   void raise(std::uint32_t statuses);
+  /// Tells of samples that nobody looked at the listeners that hear of one reader's.
+  void notify_data();
+  /// Samples of a reader were looked at.
+  void clear_data();
   /// They were looked at.
   void clear(std::uint32_t statuses) { changed_ &= ~statuses; }
   [[nodiscard]] std::uint32_t changed() const noexcept { return changed_; }
-  void set_listener(Call call, std::uint32_t mask);
-  /// The listener, and what it is to hear now.
-  [[nodiscard]] std::pair<Call, std::uint32_t> take_posted();
+  void set_listener(ListenerCall call, std::uint32_t mask);
+  [[nodiscard]] const ListenerCall& listener() const noexcept { return call_; }
+  [[nodiscard]] const std::weak_ptr<void>& entity() const noexcept { return entity_; }
+  /// The statuses that the listener of that board is to hear of now.
+  [[nodiscard]] std::uint32_t take_posted(const StatusBoard& listening);
 
  private:
+  [[nodiscard]] bool hears(std::uint32_t statuses) const { return call_ && (mask_ & statuses) != 0; }
+  void post(const std::shared_ptr<StatusBoard>& listening, std::uint32_t statuses);
+  void post_to_nearest(std::uint32_t statuses);
+
   ListenerThread& thread_;
+  const std::shared_ptr<StatusBoard> above_;
+  std::weak_ptr<void> entity_;
   std::uint32_t changed_ = 0;
-  std::uint32_t posted_ = 0;
   std::uint32_t mask_ = 0;
-  Call call_;
+  ListenerCall call_;
+  std::map<const StatusBoard*, std::uint32_t> posted_;  // by whose listener is to hear of it
 };
 
 /// Nanoseconds of the clock that deadlines are of.

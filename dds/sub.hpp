@@ -12,7 +12,28 @@
 #include <spindrift/dds/participant.hpp>
 #include <spindrift/dds/reader_statuses.hpp>
 
+namespace spindrift::topics {
+
+/// Calls a listener of readers for each of the statuses.
+template <class Listener, class Reader>
+void tell_of_reader(Listener& listener, Reader& reader, std::uint32_t statuses) {
+  const auto said = [&](std::uint32_t bit) { return (statuses & bit) != 0; };
+  if (said(StatusBit::subscription)) listener.on_subscription_matched(reader, reader.subscription_matched_status());
+  if (said(StatusBit::requested_incompatible))
+    listener.on_requested_incompatible_qos(reader, reader.requested_incompatible_qos_status());
+  if (said(StatusBit::data)) listener.on_data_available(reader);
+  if (said(StatusBit::rejected)) listener.on_sample_rejected(reader, reader.sample_rejected_status());
+  if (said(StatusBit::lost)) listener.on_sample_lost(reader, reader.sample_lost_status());
+  if (said(StatusBit::requested_deadline))
+    listener.on_requested_deadline_missed(reader, reader.requested_deadline_missed_status());
+  if (said(StatusBit::liveliness)) listener.on_liveliness_changed(reader, reader.liveliness_changed_status());
+}
+
+}  // namespace spindrift::topics
+
 namespace dds::sub {
+
+class SubscriberListener;
 
 class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
  public:
@@ -21,6 +42,20 @@ class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
   explicit Subscriber(const domain::DomainParticipant& participant, const qos::SubscriberQos& qos = {})
       : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos,
                                                                     spindrift::topics::Surroundings::Kind::subscriber)) {}
+  Subscriber(const domain::DomainParticipant& participant, const qos::SubscriberQos& qos, SubscriberListener* listener,
+             const core::status::StatusMask& mask = core::status::StatusMask::all())
+      : Subscriber(participant, qos) {
+    this->listener(listener, mask);
+  }
+  /// The listener hears of the statuses in the mask that a reader's own is not for; and by `on_data_on_readers`, if that is
+  /// in the mask, of samples of all readers. It outlives the subscriber and its readers, or its removal (nullptr), which
+  /// waits until none of its functions runs.
+  void listener(SubscriberListener* listener, const core::status::StatusMask& mask);
+  /// Calls `on_data_available` of the listeners of those readers that have samples: for `on_data_on_readers`, on its thread.
+  void notify_datareaders();
+  [[nodiscard]] core::status::StatusMask status_changes() const {
+    return core::status::StatusMask(delegate()->status_changes());
+  }
   [[nodiscard]] qos::SubscriberQos qos() const { return delegate()->qos(); }
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
@@ -71,6 +106,44 @@ class LoanedSamples {
 template <class T>
 class DataReader;
 
+/// A reader whose type is not said.
+class AnyDataReader : public core::Reference<spindrift::topics::ReaderEntity> {
+ public:
+  using Reference::Reference;
+  [[nodiscard]] const std::string& topic_name() const { return delegate()->topic()->name(); }
+  [[nodiscard]] const std::string& type_name() const { return delegate()->topic()->type().name; }
+  [[nodiscard]] qos::DataReaderQos qos() const { return delegate()->qos(); }
+  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
+  [[nodiscard]] Subscriber subscriber() const { return Subscriber(delegate()->subscriber()); }
+
+  [[nodiscard]] core::status::SubscriptionMatchedStatus subscription_matched_status() const {
+    return spindrift::topics::subscription_matched(*delegate());
+  }
+  [[nodiscard]] core::status::RequestedIncompatibleQosStatus requested_incompatible_qos_status() const {
+    return spindrift::topics::requested_incompatible(*delegate());
+  }
+  [[nodiscard]] core::status::RequestedDeadlineMissedStatus requested_deadline_missed_status() const {
+    return spindrift::topics::requested_deadline(*delegate());
+  }
+  [[nodiscard]] core::status::LivelinessChangedStatus liveliness_changed_status() const {
+    return spindrift::topics::liveliness_changed(*delegate());
+  }
+  [[nodiscard]] core::status::SampleLostStatus sample_lost_status() const {
+    return spindrift::topics::sample_lost(*delegate());
+  }
+  [[nodiscard]] core::status::SampleRejectedStatus sample_rejected_status() const {
+    return spindrift::topics::sample_rejected(*delegate());
+  }
+  [[nodiscard]] core::status::StatusMask status_changes() const {
+    return core::status::StatusMask(delegate()->status_changes());
+  }
+  /// Throws InvalidDowncastError: it is of another type.
+  template <class T>
+  [[nodiscard]] DataReader<T> get() const {
+    return DataReader<T>(spindrift::topics::typed<T>(delegate()));
+  }
+};
+
 /// Hears of a reader's statuses, on its participant's thread for listeners.
 template <class T>
 class DataReaderListener {
@@ -98,11 +171,11 @@ class NoOpDataReaderListener : public DataReaderListener<T> {
 
 /// Reads samples of a topic. Any thread.
 template <class T>
-class DataReader : public core::Reference<spindrift::topics::ReaderEntity> {
+class DataReader : public AnyDataReader {
  public:
   using DataType = T;
   using Listener = DataReaderListener<T>;
-  using Reference::Reference;
+  using AnyDataReader::AnyDataReader;
 
   /// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError, PreconditionNotMetError, AlreadyClosedError.
   DataReader(const Subscriber& subscriber, const topic::Topic<T>& topic)
@@ -155,58 +228,22 @@ class DataReader : public core::Reference<spindrift::topics::ReaderEntity> {
 
   /// The listener outlives the reader, or its removal (nullptr), which waits until none of its functions runs.
   void listener(Listener* listener, const core::status::StatusMask& mask) {
-    if (listener == nullptr) return delegate()->set_listener(nullptr, mask);
-    delegate()->set_listener(
-        [weak = std::weak_ptr(delegate()), listener](std::uint32_t statuses) {
-          if (const auto alive = weak.lock()) tell(*listener, DataReader(alive), statuses);
-        },
-        mask);
+    delegate()->set_listener(listening(listener, mask));
   }
-
-  [[nodiscard]] core::status::SubscriptionMatchedStatus subscription_matched_status() const {
-    return spindrift::topics::subscription_matched(*delegate());
-  }
-  [[nodiscard]] core::status::RequestedIncompatibleQosStatus requested_incompatible_qos_status() const {
-    return spindrift::topics::requested_incompatible(*delegate());
-  }
-  [[nodiscard]] core::status::RequestedDeadlineMissedStatus requested_deadline_missed_status() const {
-    return spindrift::topics::requested_deadline(*delegate());
-  }
-  [[nodiscard]] core::status::LivelinessChangedStatus liveliness_changed_status() const {
-    return spindrift::topics::liveliness_changed(*delegate());
-  }
-  [[nodiscard]] core::status::SampleLostStatus sample_lost_status() const {
-    return spindrift::topics::sample_lost(*delegate());
-  }
-  [[nodiscard]] core::status::SampleRejectedStatus sample_rejected_status() const {
-    return spindrift::topics::sample_rejected(*delegate());
-  }
-  [[nodiscard]] core::status::StatusMask status_changes() const {
-    return core::status::StatusMask(delegate()->status_changes());
-  }
-  [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
-  [[nodiscard]] qos::DataReaderQos qos() const { return delegate()->qos(); }
   [[nodiscard]] topic::Topic<T> topic_description() const { return topic::Topic<T>(delegate()->topic()); }
-  [[nodiscard]] Subscriber subscriber() const { return Subscriber(delegate()->subscriber()); }
 
  private:
   DataReader(const Subscriber& subscriber, const topic::Topic<T>& topic, const qos::DataReaderQos& qos,
              std::function<bool(const void*)> filter, Listener* listener, const core::status::StatusMask& mask)
-      : Reference(spindrift::topics::ReaderEntity::make(subscriber.delegate(), topic.delegate(), qos, std::move(filter))) {
-    if (listener != nullptr) this->listener(listener, mask);
-  }
-  static void tell(Listener& listener, DataReader reader, std::uint32_t statuses) {
-    using spindrift::topics::StatusBit;
-    const auto said = [&](std::uint32_t bit) { return (statuses & bit) != 0; };
-    if (said(StatusBit::subscription)) listener.on_subscription_matched(reader, reader.subscription_matched_status());
-    if (said(StatusBit::requested_incompatible))
-      listener.on_requested_incompatible_qos(reader, reader.requested_incompatible_qos_status());
-    if (said(StatusBit::data)) listener.on_data_available(reader);
-    if (said(StatusBit::rejected)) listener.on_sample_rejected(reader, reader.sample_rejected_status());
-    if (said(StatusBit::lost)) listener.on_sample_lost(reader, reader.sample_lost_status());
-    if (said(StatusBit::requested_deadline))
-      listener.on_requested_deadline_missed(reader, reader.requested_deadline_missed_status());
-    if (said(StatusBit::liveliness)) listener.on_liveliness_changed(reader, reader.liveliness_changed_status());
+      : AnyDataReader(spindrift::topics::ReaderEntity::make(subscriber.delegate(), topic.delegate(), qos, std::move(filter),
+                                                            listening(listener, mask))) {}
+  static spindrift::topics::Listening listening(Listener* listener, const core::status::StatusMask& mask) {
+    if (listener == nullptr) return {};
+    return {[listener](std::uint32_t statuses, const std::shared_ptr<void>& entity) {
+              DataReader reader(std::static_pointer_cast<spindrift::topics::ReaderEntity>(entity));
+              spindrift::topics::tell_of_reader(*listener, reader, statuses);
+            },
+            mask};
   }
 };
 

@@ -66,6 +66,13 @@ void TopicHub::on_endpoint(const EndpointFacts& facts, bool ignored) {
   }
 }
 
+void TopicHub::on_inconsistent() {
+  for (const auto& [id, topic] : local_topics_) {
+    topic->inconsistent.count();
+    topic->board->raise(StatusBit::inconsistent_topic);
+  }
+}
+
 void TopicHub::ignore(const EndpointId& id) {
   if (!ignored_.insert(id).second) return;
   for (const auto& [own, reader] : local_readers_) reader->on_writer_gone(id, false);

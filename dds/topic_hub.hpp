@@ -18,6 +18,12 @@
 
 namespace spindrift::topics {
 
+/// A topic that this participant made: whom it tells that others were refused it.
+struct TopicCore {
+  std::shared_ptr<StatusBoard> board{};
+  dds::core::status::InconsistentTopicStatus inconsistent{};
+};
+
 class TopicHub {
  public:
   /// It is a topic of this participant: how samples are read; and the subgroup that a reader without room holds.
@@ -32,6 +38,10 @@ class TopicHub {
   void on_removed(const EndpointFacts& facts, bool ended);
   /// From now on that writer or reader matches nothing here, and none of its samples come.
   void ignore(const EndpointId& id);
+  void add_topic(const EndpointId& id, const std::shared_ptr<TopicCore>& topic) { local_topics_.emplace(id, topic); }
+  void remove_topic(const EndpointId& id) { local_topics_.erase(id); }
+  /// A participant was refused the topic, because it has it otherwise.
+  void on_inconsistent();
   /// A view begins, without the processes of `failed`: all that was sent before was delivered.
   void on_view(const std::vector<EndpointFacts>& failed);
 
@@ -74,6 +84,7 @@ class TopicHub {
   std::set<EndpointId> ended_early_;             // said that they are gone before the news of them was here
   std::set<EndpointId> dropped_;                 // removed without a last message
   std::set<EndpointId> ignored_;                 // of writers and readers
+  std::map<EndpointId, std::shared_ptr<TopicCore>> local_topics_;
   std::map<EndpointId, std::shared_ptr<ReaderCore>> local_readers_;
   std::map<EndpointId, std::shared_ptr<WriterCore>> local_writers_;
   std::deque<Waiting> waiting_;

@@ -13,8 +13,10 @@ using dds::core::InstanceHandleSeq;
 
 std::shared_ptr<WriterEntity> WriterEntity::make(const std::shared_ptr<Surroundings>& publisher,
                                                  const std::shared_ptr<TopicEntity>& topic,
-                                                 const dds::pub::qos::DataWriterQos& qos) {
+                                                 const dds::pub::qos::DataWriterQos& qos, const Listening& listening) {
   auto made = std::make_shared<WriterEntity>(publisher, topic, qos);
+  made->core_->board().bind(made);
+  made->set_listener(listening);
   made->tell();
   publisher->writers().add(made);
   return made;
@@ -35,7 +37,7 @@ WriterEntity::WriterEntity(std::shared_ptr<Surroundings> publisher, std::shared_
     topic_facts.qos.reliability = static_cast<std::uint8_t>(topic_->qos().policy<dds::core::policy::Reliability>().kind());
     Subgroup& subgroup = domain.topic_subgroup(topic_facts, topic_->type(), facts.qos.durability == 3);
     core_ = std::make_shared<WriterCore>(domain.monitor(), subgroup, facts, topic_->type(), rules,
-                                         std::make_shared<StatusBoard>(domain.listeners()));
+                                         std::make_shared<StatusBoard>(domain.listeners(), publisher_->board()));
   });
 }
 
@@ -62,7 +64,7 @@ WriterEntity::~WriterEntity() {
   if (!told_) return;
   DomainCore& domain = *topic_->participant()->core();
   const EndpointFacts& facts = core_->facts();
-  listen(domain, core_->board(), nullptr, 0);
+  listen(domain, core_->board(), nullptr, {});
   bool ended = false;
   try {
     core_->end();
@@ -117,13 +119,10 @@ void WriterEntity::with_statuses(std::uint32_t bit, const std::function<void(Wri
   core_->board().clear(bit);
   look(core_->statuses());
 }
-void WriterEntity::set_listener(std::function<void(std::uint32_t)> call, const dds::core::status::StatusMask& mask) {
-  listen(*topic_->participant()->core(), core_->board(), std::move(call), static_cast<std::uint32_t>(mask.to_ulong()));
+void WriterEntity::set_listener(const Listening& listening) {
+  listen(*topic_->participant()->core(), core_->board(), listening.call, listening.mask);
 }
-std::uint32_t WriterEntity::status_changes() const {
-  const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  return core_->board().changed();
-}
+std::uint32_t WriterEntity::status_changes() const { return changed(*topic_->participant()->core(), core_->board()); }
 InstanceHandleSeq WriterEntity::matched() const {
   const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
   return handles(*core_);
