@@ -73,9 +73,10 @@ std::string topic_subgroup_name(const std::string& topic) {
 }
 
 DomainCore::DomainCore(std::uint32_t domain, const EndpointQos& told)
-    : domain_(domain), listeners_(monitor_), told_(told), histories_(monitor_, errands_, hubs_, [this] {
-        announce({.id = self_, .kind = EndpointKind::participant, .topic = "of the domain", .qos = told_});
-      }) {}
+    : domain_(domain),
+      listeners_(monitor_),
+      told_(told),
+      histories_(monitor_, errands_, hubs_, [this] { announce_self(); }) {}
 
 std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const EndpointQos& told, const std::string& file) {
   // A listener may drop the last reference; its thread cannot wait for itself.
@@ -187,6 +188,28 @@ void DomainCore::announce(const EndpointFacts& facts) {
                       .fix("give the topic another name, or let all programs have it alike"));
 }
 
+void DomainCore::announce_self() {
+  EndpointFacts facts{.id = self_, .kind = EndpointKind::participant, .topic = "of the domain"};
+  std::unique_lock lock(monitor_.mutex);
+  // It may change while it is told.
+  for (bool told = false; !told || facts.qos != told_; told = true) {
+    facts.qos = told_;
+    lock.unlock();
+    announce(facts);
+    lock.lock();
+  }
+}
+
+void DomainCore::change(const EndpointQos& told) {
+  bool known = false;
+  {
+    const std::lock_guard lock(monitor_.mutex);
+    told_ = told;
+    known = table_.all().contains(self_);
+  }
+  if (known) announce_self();  // else it is told once this participant has all histories
+}
+
 void DomainCore::await_history(const Subgroup& subgroup) {
   std::unique_lock lock(monitor_.mutex);
   monitor_.changed.wait(lock, [&] { return histories_.complete(subgroup) || !failed_.empty(); });
@@ -249,7 +272,7 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
         if (facts->kind != EndpointKind::participant) hub(facts->topic).on_endpoint(*facts, ignored_.holds(*facts));
       }
       if (refusal) hub(facts->topic).on_inconsistent();
-      if (facts->id.node == self_.node) outcomes_[facts->id] = std::move(refusal);
+      if (facts->id.node == self_.node) outcomes_.emplace(facts->id, std::move(refusal));
       return;
     }
   } else if (word == static_cast<std::uint8_t>(Word::gone) || word == static_cast<std::uint8_t>(Word::gone_at_once)) {

@@ -55,9 +55,11 @@ class DomainCore {
   /// The subgroup by which the topic travels: the layout's subgroup that lists it, or one that is created. `logged`: it has
   /// to be a logged one.
   [[nodiscard]] Subgroup& topic_subgroup(const EndpointFacts& facts, const TypeSupport& type, bool logged);
-  /// Tells all of an endpoint; returns when it is known here, and on its way to all others before whatever they are sent
-  /// behind it.
+  /// Tells all of an endpoint, or that it has changed; returns when it is known here, and on its way to all others before
+  /// whatever they are sent behind it.
   void announce(const EndpointFacts& facts);
+  /// Tells all what is to be told of this participant from now on.
+  void change(const EndpointQos& told);
   /// Returns when this participant has what others kept of the subgroup's topics before it came.
   void await_history(const Subgroup& subgroup);
   /// Returns the first topic of that name that some participant has. Nothing: none within the time.
@@ -78,6 +80,7 @@ class DomainCore {
   void enter(const std::string& file);
   void take_topic(Subgroup& subgroup);
   void send(std::vector<std::byte> message);
+  void announce_self();
 
   // The poller's:
   void on_endpoints(std::span<const Delivery> batch);
@@ -101,8 +104,8 @@ class DomainCore {
   Ignored ignored_;
   BuiltinReaders builtin_readers_;
   Hubs hubs_;
-  std::map<EndpointId, std::optional<std::string>> outcomes_;  // of what this participant announces: why it is refused
-  std::string failed_;                                         // why this participant is none any more; empty: it is
+  std::multimap<EndpointId, std::optional<std::string>> outcomes_;  // of what this participant announces: why it is refused
+  std::string failed_;                                              // why this participant is none any more; empty: it is
   HistoryExchange histories_;
   std::unique_ptr<Group> group_;  // the last one: its handlers use all others
 };

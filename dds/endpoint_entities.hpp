@@ -52,6 +52,7 @@ class WriterEntity {
   [[nodiscard]] dds::core::InstanceHandle handle() const;
 
   [[nodiscard]] dds::pub::qos::DataWriterQos qos() const { return qos_.get(); }
+  void change(const dds::pub::qos::DataWriterQos& qos);
   [[nodiscard]] const std::shared_ptr<TopicEntity>& topic() const { return topic_; }
   [[nodiscard]] const std::shared_ptr<Surroundings>& publisher() const { return publisher_; }
 
@@ -61,6 +62,7 @@ class WriterEntity {
   std::shared_ptr<Surroundings> publisher_;
   std::shared_ptr<TopicEntity> topic_;
   Replaceable<dds::pub::qos::DataWriterQos> qos_;
+  std::mutex changing_;  // one change at a time
   std::shared_ptr<WriterCore> core_;
   bool told_ = false;
 };
@@ -95,6 +97,7 @@ class ReaderEntity {
   [[nodiscard]] dds::core::InstanceHandle handle() const;
 
   [[nodiscard]] dds::sub::qos::DataReaderQos qos() const { return qos_.get(); }
+  void change(const dds::sub::qos::DataReaderQos& qos);
   [[nodiscard]] const std::shared_ptr<TopicEntity>& topic() const { return topic_; }
   [[nodiscard]] const std::shared_ptr<Surroundings>& subscriber() const { return subscriber_; }
 
@@ -105,6 +108,7 @@ class ReaderEntity {
   std::shared_ptr<Surroundings> subscriber_;
   std::shared_ptr<TopicEntity> topic_;
   Replaceable<dds::sub::qos::DataReaderQos> qos_;
+  std::mutex changing_;  // one change at a time
   std::shared_ptr<ReaderCore> core_;
   bool told_ = false;
 };

@@ -7,6 +7,7 @@
 #include <spindrift/dds/domain_core.hpp>
 #include <spindrift/dds/endpoint_entities.hpp>
 #include <spindrift/dds/entity_parts.hpp>
+#include <spindrift/dds/policy_names.hpp>
 #include <spindrift/dds/settings.hpp>
 
 namespace dds::core {
@@ -77,6 +78,13 @@ void ParticipantEntity::ignore(const InstanceHandle& handle) {
   const std::lock_guard lock(core_->monitor().mutex);
   core_->ignore(EndpointId::named(handle.name()));
 }
+void ParticipantEntity::change(const dds::domain::qos::DomainParticipantQos& qos) {
+  check(qos);
+  const std::lock_guard changing(changing_);
+  check_changes(qos_.get(), qos);
+  outside([&] { core_->change(told(qos)); });
+  qos_.set(qos);
+}
 std::vector<EndpointFacts> ParticipantEntity::discovered_topics() const {
   std::vector<EndpointFacts> all;
   const std::lock_guard lock(core_->monitor().mutex);
@@ -102,6 +110,17 @@ void Surroundings::set_listener(const Listening& listening) {
   listen(*participant_->core(), *board_, listening.call, listening.mask);
 }
 std::uint32_t Surroundings::status_changes() const { return changed(*participant_->core(), *board_); }
+
+void Surroundings::change(const dds::pub::qos::PublisherQos& qos) {
+  if (kind_ == Kind::builtin_subscriber)
+    throw dds::core::IllegalOperationError("the subscriber of built-in topics stays as it is");
+  check(qos);
+  const std::lock_guard changing(changing_);
+  check_changes(qos_.get(), qos);
+  qos_.set(qos);
+  for (const auto& each : writers_.all()) each->change(each->qos());
+  for (const auto& each : readers_.all()) each->change(each->qos());
+}
 
 std::shared_ptr<Surroundings> builtin_subscriber(const std::shared_ptr<ParticipantEntity>& participant) {
   const auto alive = participant->builtin_subscribers().all();
@@ -161,18 +180,29 @@ TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, const s
 
 void TopicEntity::tell() {
   DomainCore& domain = *participant_->core();
-  EndpointFacts facts{.id = domain.new_id(), .kind = EndpointKind::topic, .topic = name_, .type = type_.description};
-  facts.qos = told(qos_.get());
+  const EndpointId id = domain.new_id();
+  EndpointFacts told = facts(qos_.get());
+  told.id = id;
   outside([&] {
-    domain.announce(facts);
-    id_ = facts.id;
-    Subgroup& subgroup = domain.topic_subgroup(facts, type_, facts.qos.durability == 3);
+    domain.announce(told);
+    id_ = id;
+    Subgroup& subgroup = domain.topic_subgroup(told, type_, told.qos.durability == 3);
     subgroup_ = &subgroup;
     const std::lock_guard lock(domain.monitor().mutex);
     domain.hub(name_).open(type_);
     domain.hub(name_).hold_by(subgroup);
     domain.hub(name_).add_topic(id_, core_);
   });
+}
+EndpointFacts TopicEntity::facts(const dds::topic::qos::TopicQos& qos) const {
+  return {.id = id_, .kind = EndpointKind::topic, .topic = name_, .type = type_.description, .qos = told(qos)};
+}
+void TopicEntity::change(const dds::topic::qos::TopicQos& qos) {
+  check(qos);
+  const std::lock_guard changing(changing_);
+  check_changes(qos_.get(), qos);
+  outside([&] { participant_->core()->announce(facts(qos)); });
+  qos_.set(qos);
 }
 TopicEntity::~TopicEntity() {
   if (id_.number == 0) return;

@@ -49,6 +49,7 @@ class ParticipantEntity {
   [[nodiscard]] std::uint32_t status_changes() const;
   [[nodiscard]] std::uint32_t domain() const;
   [[nodiscard]] dds::domain::qos::DomainParticipantQos qos() const { return qos_.get(); }
+  void change(const dds::domain::qos::DomainParticipantQos& qos);
   [[nodiscard]] const std::shared_ptr<DomainCore>& core() const { return core_; }
   [[nodiscard]] dds::core::InstanceHandle handle() const;
   /// The topics that were made with it, and live.
@@ -63,6 +64,7 @@ class ParticipantEntity {
 
  private:
   Replaceable<dds::domain::qos::DomainParticipantQos> qos_;
+  std::mutex changing_;  // one change at a time
   std::shared_ptr<DomainCore> core_;
   std::shared_ptr<StatusBoard> board_;
   Living<TopicEntity> topics_;
@@ -83,6 +85,8 @@ class Surroundings {
   [[nodiscard]] std::uint32_t status_changes() const;
   [[nodiscard]] const std::shared_ptr<ParticipantEntity>& participant() const { return participant_; }
   [[nodiscard]] dds::pub::qos::PublisherQos qos() const { return qos_.get(); }
+  /// Its writers and readers are told of anew.
+  void change(const dds::pub::qos::PublisherQos& qos);
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] Living<WriterEntity>& writers() { return writers_; }
   [[nodiscard]] Living<ReaderEntity>& readers() { return readers_; }
@@ -90,6 +94,7 @@ class Surroundings {
  private:
   std::shared_ptr<ParticipantEntity> participant_;
   Replaceable<dds::pub::qos::PublisherQos> qos_;
+  std::mutex changing_;  // one change at a time
   const Kind kind_;
   std::shared_ptr<StatusBoard> board_;
   Living<WriterEntity> writers_;
@@ -118,6 +123,8 @@ class TopicEntity {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const TypeSupport& type() const { return type_; }
   [[nodiscard]] dds::topic::qos::TopicQos qos() const { return qos_.get(); }
+  /// Its writers and readers stay as they were told of.
+  void change(const dds::topic::qos::TopicQos& qos);
   [[nodiscard]] const std::shared_ptr<ParticipantEntity>& participant() const { return participant_; }
   [[nodiscard]] const Subgroup& subgroup() const { return *subgroup_; }
   void set_listener(const Listening& listening);
@@ -128,11 +135,13 @@ class TopicEntity {
 
  private:
   void tell();
+  [[nodiscard]] EndpointFacts facts(const dds::topic::qos::TopicQos& qos) const;
 
   std::shared_ptr<ParticipantEntity> participant_;
   std::string name_;
   const TypeSupport& type_;
   Replaceable<dds::topic::qos::TopicQos> qos_;
+  std::mutex changing_;  // one change at a time
   EndpointId id_;
   Subgroup* subgroup_ = nullptr;  // by which it travels
   std::shared_ptr<TopicCore> core_;

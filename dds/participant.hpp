@@ -39,6 +39,11 @@ class DomainParticipant : public core::Reference<spindrift::topics::ParticipantE
 
   [[nodiscard]] std::uint32_t domain_id() const { return delegate()->domain(); }
   [[nodiscard]] qos::DomainParticipantQos qos() const { return delegate()->qos(); }
+  /// Changes policies that may change; all participants hear of it, and who matches is found anew. Throws
+  /// ImmutablePolicyError, and as the constructor.
+  void qos(const qos::DomainParticipantQos& qos) { delegate()->change(qos); }
+  DomainParticipant& operator<<(const qos::DomainParticipantQos& qos) { return this->qos(qos), *this; }
+  const DomainParticipant& operator>>(qos::DomainParticipantQos& qos) const { return qos = this->qos(), *this; }
   [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
   static qos::DomainParticipantQos default_participant_qos() { return {}; }
   static topic::qos::TopicQos default_topic_qos() { return {}; }
@@ -58,6 +63,11 @@ class AnyTopic : public core::Reference<spindrift::topics::TopicEntity> {
   [[nodiscard]] const std::string& name() const { return delegate()->name(); }
   [[nodiscard]] const std::string& type_name() const { return delegate()->type().name; }
   [[nodiscard]] qos::TopicQos qos() const { return delegate()->qos(); }
+  /// Changes policies that may change; all participants hear of it, and who matches is found anew. Throws
+  /// ImmutablePolicyError, and as the constructor.
+  void qos(const qos::TopicQos& qos) { delegate()->change(qos); }
+  AnyTopic& operator<<(const qos::TopicQos& qos) { return this->qos(qos), *this; }
+  const AnyTopic& operator>>(qos::TopicQos& qos) const { return qos = this->qos(), *this; }
   [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());

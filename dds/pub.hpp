@@ -45,6 +45,11 @@ class Publisher : public core::Reference<spindrift::topics::Surroundings> {
     return core::status::StatusMask(delegate()->status_changes());
   }
   [[nodiscard]] qos::PublisherQos qos() const { return delegate()->qos(); }
+  /// Changes policies that may change; all participants hear of it, and who matches is found anew. Throws
+  /// ImmutablePolicyError, and as the constructor.
+  void qos(const qos::PublisherQos& qos) { delegate()->change(qos); }
+  Publisher& operator<<(const qos::PublisherQos& qos) { return this->qos(qos), *this; }
+  const Publisher& operator>>(qos::PublisherQos& qos) const { return qos = this->qos(), *this; }
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
   }
@@ -61,6 +66,11 @@ class AnyDataWriter : public core::Reference<spindrift::topics::WriterEntity> {
   [[nodiscard]] const std::string& topic_name() const { return delegate()->topic()->name(); }
   [[nodiscard]] const std::string& type_name() const { return delegate()->topic()->type().name; }
   [[nodiscard]] qos::DataWriterQos qos() const { return delegate()->qos(); }
+  /// Changes policies that may change; all participants hear of it, and who matches is found anew. Throws
+  /// ImmutablePolicyError, and as the constructor.
+  void qos(const qos::DataWriterQos& qos) { delegate()->change(qos); }
+  AnyDataWriter& operator<<(const qos::DataWriterQos& qos) { return this->qos(qos), *this; }
+  const AnyDataWriter& operator>>(qos::DataWriterQos& qos) const { return qos = this->qos(), *this; }
   [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
   [[nodiscard]] Publisher publisher() const { return Publisher(delegate()->publisher()); }
   /// Returns when all participants have what was written, for good: it is delivered at each that lives. With BEST_EFFORT it
@@ -126,6 +136,7 @@ class DataWriter : public AnyDataWriter {
   void write(const T& sample) { send(sample, std::nullopt); }
   void write(const T& sample, const core::Time& timestamp) { send(sample, timestamp); }
   void write(const T& sample, const core::InstanceHandle&) { send(sample, std::nullopt); }
+  using AnyDataWriter::operator<<;
   DataWriter& operator<<(const T& sample) { return write(sample), *this; }
   template <class Iterator>
   void write(Iterator begin, Iterator end) {

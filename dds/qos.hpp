@@ -46,6 +46,11 @@ class EntityQos {
   template <class Policy>
   requires has<Policy> EntityQos& policy(const Policy& policy) { return *this << policy; }
   bool operator==(const EntityQos&) const = default;
+  /// spindrift's own: calls with each policy.
+  template <class Use>
+  void for_each(const Use& use) const {
+    (use(std::get<Policies>(policies_)), ...);
+  }
 
  private:
   std::tuple<Policies...> policies_;

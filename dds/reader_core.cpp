@@ -9,16 +9,29 @@ namespace spindrift::topics {
 
 using dds::core::InstanceHandle;
 
+void ReaderCore::change(const EndpointQos& qos) {
+  const bool renewed = qos.times.deadline != qos_.times.deadline;
+  qos_ = qos;
+  cache_.change_separation(qos.times.separation);
+  if (!renewed) return;
+  due_.clear();
+  if (qos.times.deadline == endless) return;
+  for (const Digest& each : cache_.alive()) due_[each.words] = steady_ns() + qos.times.deadline;
+}
+
 void ReaderCore::on_writer(const EndpointFacts& writer) {
-  if (!partitions_meet(writer.qos.partitions, facts_.qos.partitions)) return;
-  const std::vector<QosMismatch> found = mismatches(writer.qos, facts_.qos);
+  if (!partitions_meet(writer.qos.partitions, qos_.partitions)) return on_mismatch(writer.id);
+  const std::vector<QosMismatch> found = mismatches(writer.qos, qos_);
   for (const QosMismatch& each : found) {
     statuses_.incompatible.note(each.policy_id, each.words);
     log::warn(log::Room::dds, "a reader here and a writer do not match",
               {{"topic", facts_.topic}, {"writer_of_node", writer.id.node}, {"reason", each.words}});
   }
-  if (!found.empty()) return board_->raise(StatusBit::requested_incompatible);
-  if (!matched_.emplace(writer.id, writer).second) return;
+  if (!found.empty()) {
+    board_->raise(StatusBit::requested_incompatible);
+    return on_mismatch(writer.id);
+  }
+  if (!matched_.insert_or_assign(writer.id, writer).second) return;
   const InstanceHandle handle(writer.id.name());
   statuses_.matched.note_one(handle);
   statuses_.liveliness.note(1, 0, handle);
@@ -26,6 +39,13 @@ void ReaderCore::on_writer(const EndpointFacts& writer) {
 }
 
 void ReaderCore::on_writer_gone(const EndpointId& writer, bool failed) {
+  had_.erase(writer);
+  unmatch(writer, failed);
+}
+
+void ReaderCore::on_mismatch(const EndpointId& writer) { unmatch(writer, false); }
+
+void ReaderCore::unmatch(const EndpointId& writer, bool failed) {
   if (matched_.erase(writer) == 0) return;
   const InstanceHandle handle(writer.name());
   statuses_.matched.note_gone(handle);
@@ -36,15 +56,19 @@ void ReaderCore::on_writer_gone(const EndpointId& writer, bool failed) {
 }
 
 void ReaderCore::on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data) {
+  const bool matches = matched_.contains(header.writer);
+  if (matches) {
+    std::uint64_t& had = had_[header.writer];
+    if (header.sequence <= had) return;
+    had = header.sequence;
+  }
   if (data && filter_ && !filter_(data.get())) return;
-  const auto writer = matched_.find(header.writer);
-  const std::int32_t strength = writer == matched_.end() ? 0 : writer->second.qos.strength;
-  const auto outcome = cache_.add(header, std::move(data), strength, wall_ns());
+  const auto outcome = cache_.add(header, std::move(data), header.strength, wall_ns());
   // A writer that this reader does not know is of the history, and gone.
-  if (writer == matched_.end()) cache_.on_gone(header.writer);
-  if (facts_.qos.times.deadline != endless) {
+  if (!matches) cache_.on_gone(header.writer);
+  if (qos_.times.deadline != endless) {
     if (header.kind == static_cast<std::uint8_t>(SampleKind::data)) {
-      due_[header.key.words] = steady_ns() + facts_.qos.times.deadline;
+      due_[header.key.words] = steady_ns() + qos_.times.deadline;
     } else {
       due_.erase(header.key.words);
     }
@@ -80,7 +104,7 @@ void ReaderCore::on_malformed() {
 }
 
 std::int64_t ReaderCore::check_deadlines(std::int64_t now_ns) {
-  return count_missed(due_, facts_.qos.times.deadline, now_ns, [&](const Digest& instance) {
+  return count_missed(due_, qos_.times.deadline, now_ns, [&](const Digest& instance) {
     statuses_.deadline.note(InstanceHandle(instance));
     board_->raise(StatusBit::requested_deadline);
   });

@@ -27,9 +27,13 @@ struct ReaderStatuses {
 class ReaderCore {
  public:
   ReaderCore(EndpointFacts facts, const CacheRules& rules, std::shared_ptr<StatusBoard> board)
-      : facts_(std::move(facts)), board_(std::move(board)), cache_(rules) {}
+      : facts_(std::move(facts)), qos_(facts_.qos), board_(std::move(board)), cache_(rules) {}
 
+  /// As it was made.
   [[nodiscard]] const EndpointFacts& facts() const noexcept { return facts_; }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept { return qos_.times.deadline; }
+  /// Its qualities changed; writers are to be looked at again.
+  void change(const EndpointQos& qos);
   [[nodiscard]] StatusBoard& board() noexcept { return *board_; }
   [[nodiscard]] const std::shared_ptr<StatusBoard>& shared_board() const noexcept { return board_; }
   [[nodiscard]] SampleCache& cache() noexcept { return cache_; }
@@ -38,12 +42,15 @@ class ReaderCore {
   /// The samples that a content filter lets through; empty: all.
   void set_filter(std::function<bool(const void*)> filter) { filter_ = std::move(filter); }
 
-  /// A writer of the topic is there.
+  /// A writer of the topic is there, or has changed.
   void on_writer(const EndpointFacts& writer);
   /// One is gone. `failed`: not by itself.
   void on_writer_gone(const EndpointId& writer, bool failed);
+  /// It does not match any more, but is there.
+  void on_mismatch(const EndpointId& writer);
   [[nodiscard]] bool wants(const EndpointId& writer) const { return matched_.contains(writer); }
-  /// A sample of a writer that it matches, or of the history, whose writers may be gone. Null: news without a sample.
+  /// A sample of a writer that it matches, or of the history, whose writers may be gone. Null: news without a sample. One
+  /// that it had before is left out.
   void on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data);
   /// A sample of a built-in topic, which has no writer. Null: news without a sample.
   void on_news(const SampleEnvelope& header, std::shared_ptr<const void> data);
@@ -54,10 +61,13 @@ class ReaderCore {
 
  private:
   void on_outcome(SampleCache::Outcome outcome, const SampleEnvelope& header);
+  void unmatch(const EndpointId& writer, bool failed);
 
   const EndpointFacts facts_;
+  EndpointQos qos_;
   const std::shared_ptr<StatusBoard> board_;
   SampleCache cache_;
+  std::map<EndpointId, std::uint64_t> had_;  // of writers that are there: the last message that came
   ReaderStatuses statuses_;
   std::map<EndpointId, EndpointFacts> matched_;
   std::map<std::array<std::uint64_t, 2>, std::int64_t> due_;  // by instance, where there is a deadline

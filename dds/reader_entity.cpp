@@ -3,6 +3,7 @@
 
 #include <spindrift/dds/endpoint_entities.hpp>
 #include <spindrift/dds/entity_parts.hpp>
+#include <spindrift/dds/policy_names.hpp>
 #include <spindrift/dds/settings.hpp>
 
 namespace spindrift::topics {
@@ -62,6 +63,19 @@ void ReaderEntity::tell() {
     throw;
   }
   told_ = true;
+}
+
+void ReaderEntity::change(const dds::sub::qos::DataReaderQos& qos) {
+  if (builtin()) throw dds::core::IllegalOperationError("a reader of a built-in topic stays as it is");
+  const std::lock_guard changing(changing_);
+  check_changes(qos_.get(), qos);
+  EndpointFacts facts = core_->facts();
+  facts.qos = requested(qos, subscriber_->qos(), topic_->qos());
+  DomainCore& domain = *topic_->participant()->core();
+  outside([&] { domain.announce(facts); });
+  qos_.set(qos);
+  const std::lock_guard lock(domain.monitor().mutex);
+  watch_deadlines(domain, core_);
 }
 
 ReaderEntity::~ReaderEntity() {

@@ -202,6 +202,14 @@ void SampleCache::forget_if_done(const Digest& key) {
   if (instance.state != instance_alive && instance.samples.empty() && instance.writers.empty()) instances_.erase(found);
 }
 
+std::vector<Digest> SampleCache::alive() const {
+  std::vector<Digest> keys;
+  for (const auto& [key, instance] : instances_) {
+    if (instance.state == instance_alive) keys.push_back(Digest{key});
+  }
+  return keys;
+}
+
 bool SampleCache::full() const {
   if (!rules_.waits) return false;
   if (rules_.samples_max > 0 && samples_.size() >= rules_.samples_max) return true;

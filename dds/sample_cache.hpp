@@ -71,6 +71,10 @@ class SampleCache {
   };
 
   explicit SampleCache(const CacheRules& rules) : rules_(rules) {}
+  /// From now on samples that come sooner than so are left out.
+  void change_separation(std::int64_t separation_ns) noexcept { rules_.separation_ns = separation_ns; }
+  /// The instances that are alive.
+  [[nodiscard]] std::vector<Digest> alive() const;
 
   /// Takes in what a writer says. `data` is null for news without a sample. `strength`: the writer's.
   Outcome add(const SampleEnvelope& header, std::shared_ptr<const void> data, std::int32_t strength, std::int64_t now_ns);

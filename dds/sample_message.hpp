@@ -30,8 +30,8 @@ struct SampleEnvelope {
   Digest key;
   std::uint8_t kind = 0;
   std::uint8_t durability = 0;
-  std::uint16_t depth = 0;  ///< of the history for late joiners, by instance; 0 where there is none
-  std::uint32_t unused = 0;
+  std::uint16_t depth = 0;    ///< of the history for late joiners, by instance; 0 where there is none
+  std::int32_t strength = 0;  ///< of the writer, as the sample was written: so all readers agree on who owns an instance
 
   static constexpr std::uint64_t current_form = 0x3173646473647073;  // "spdsdds1"
   bool operator==(const SampleEnvelope&) const noexcept = default;

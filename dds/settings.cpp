@@ -200,6 +200,7 @@ WriterRules writer_rules(const dds::pub::qos::DataWriterQos& qos) {
   WriterRules rules;
   rules.blocking_ns_max = qos.policy<Reliability>().max_blocking_time().to_nanosecs();
   rules.lifespan_ns = qos.policy<Lifespan>().duration().to_nanosecs();
+  rules.strength = qos.policy<OwnershipStrength>().value();
   rules.disposes = qos.policy<WriterDataLifecycle>().autodispose_unregistered_instances();
   switch (qos.policy<Durability>().kind()) {
     case DurabilityKind::VOLATILE: break;

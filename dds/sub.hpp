@@ -57,6 +57,11 @@ class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
     return core::status::StatusMask(delegate()->status_changes());
   }
   [[nodiscard]] qos::SubscriberQos qos() const { return delegate()->qos(); }
+  /// Changes policies that may change; all participants hear of it, and who matches is found anew. Throws
+  /// ImmutablePolicyError, and as the constructor.
+  void qos(const qos::SubscriberQos& qos) { delegate()->change(qos); }
+  Subscriber& operator<<(const qos::SubscriberQos& qos) { return this->qos(qos), *this; }
+  const Subscriber& operator>>(qos::SubscriberQos& qos) const { return qos = this->qos(), *this; }
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
   }
@@ -113,6 +118,11 @@ class AnyDataReader : public core::Reference<spindrift::topics::ReaderEntity> {
   [[nodiscard]] const std::string& topic_name() const { return delegate()->topic()->name(); }
   [[nodiscard]] const std::string& type_name() const { return delegate()->topic()->type().name; }
   [[nodiscard]] qos::DataReaderQos qos() const { return delegate()->qos(); }
+  /// Changes policies that may change; all participants hear of it, and who matches is found anew. Throws
+  /// ImmutablePolicyError, and as the constructor.
+  void qos(const qos::DataReaderQos& qos) { delegate()->change(qos); }
+  AnyDataReader& operator<<(const qos::DataReaderQos& qos) { return this->qos(qos), *this; }
+  const AnyDataReader& operator>>(qos::DataReaderQos& qos) const { return qos = this->qos(), *this; }
   [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
   [[nodiscard]] Subscriber subscriber() const { return Subscriber(delegate()->subscriber()); }
 

@@ -52,18 +52,44 @@ std::shared_ptr<const void> TopicHub::decoded(const SampleEnvelope& header, std:
 
 void TopicHub::on_endpoint(const EndpointFacts& facts, bool ignored) {
   if (ignored) ignored_.insert(facts.id);
-  if (facts.kind == EndpointKind::reader) {
-    readers_.insert_or_assign(facts.id, facts);
-    for (const auto& [id, writer] : local_writers_) {
-      if (!ignored) writer->on_reader(facts);
-    }
-  } else if (facts.kind == EndpointKind::writer && ended_early_.erase(facts.id) == 0) {
-    writers_.insert_or_assign(facts.id, facts);
-    for (const auto& [id, reader] : local_readers_) {
-      if (!ignored) reader->on_writer(facts);
-    }
-    apply_waiting();
+  if (facts.kind == EndpointKind::reader)
+    on_reader_told(facts, ignored);
+  else if (facts.kind == EndpointKind::writer)
+    on_writer_told(facts, ignored);
+}
+
+void TopicHub::on_reader_told(const EndpointFacts& facts, bool ignored) {
+  const bool changed = !readers_.insert_or_assign(facts.id, facts).second;
+  for (const auto& [id, writer] : local_writers_) {
+    if (!ignored) writer->on_reader(facts);
   }
+  const auto own = local_readers_.find(facts.id);
+  if (!changed || own == local_readers_.end()) return;
+  own->second->change(facts.qos);
+  for (const auto& [id, writer] : writers_) {
+    if (!ignored_.contains(id)) match(*own->second, writer, true);
+  }
+}
+
+void TopicHub::on_writer_told(const EndpointFacts& facts, bool ignored) {
+  if (ended_early_.erase(facts.id) > 0) return;
+  const bool changed = !writers_.insert_or_assign(facts.id, facts).second;
+  for (const auto& [id, reader] : local_readers_) {
+    if (!ignored) match(*reader, facts, changed);
+  }
+  apply_waiting();
+  const auto own = local_writers_.find(facts.id);
+  if (!changed || own == local_writers_.end()) return;
+  own->second->change(facts.qos);
+  for (const auto& [id, reader] : readers_) {
+    if (!ignored_.contains(id)) own->second->on_reader(reader);
+  }
+}
+
+void TopicHub::match(ReaderCore& reader, const EndpointFacts& writer, bool changed) {
+  const bool before = reader.wants(writer.id);
+  reader.on_writer(writer);
+  if (changed && !before && reader.wants(writer.id)) give_history(reader, &writer.id);
 }
 
 void TopicHub::on_inconsistent() {
@@ -126,16 +152,21 @@ void TopicHub::add_reader(const std::shared_ptr<ReaderCore>& reader) {
   for (const auto& [id, facts] : writers_) {
     if (!ignored_.contains(id)) reader->on_writer(facts);
   }
+  give_history(*reader, nullptr);
+  local_readers_.emplace(reader->facts().id, reader);
+}
+
+void TopicHub::give_history(ReaderCore& reader, const EndpointId* writer) {
   // A reader of lower durability than the sample's writer offers may have it; one of none wants none.
-  const std::uint8_t asked = reader->facts().qos.durability;
+  const std::uint8_t asked = reader.facts().qos.durability;
   for (const KeptSample& each : asked == 0 ? std::vector<KeptSample>{} : history_.all()) {
+    if (writer != nullptr && each.header.writer != *writer) continue;
     // A sample that is left of a topic of that name and another type is nobody's.
     if (each.header.type != type_->identity || each.header.durability < asked || ignored_.contains(each.header.writer) ||
-        (writers_.contains(each.header.writer) && !reader->wants(each.header.writer)))
+        (writers_.contains(each.header.writer) && !reader.wants(each.header.writer)))
       continue;
-    if (const auto data = decoded(each.header, *each.bytes)) give(*reader, each.header, data);
+    if (const auto data = decoded(each.header, *each.bytes)) give(reader, each.header, data);
   }
-  local_readers_.emplace(reader->facts().id, reader);
 }
 
 void TopicHub::remove_reader(const EndpointId& id) {

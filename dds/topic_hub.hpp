@@ -32,7 +32,7 @@ class TopicHub {
 
   /// A message of the topic.
   void on_message(const SampleMessage& message);
-  /// A writer or reader of the topic is there; or it is gone, `ended`: by a last message of its own.
+  /// A writer or reader of the topic is there, or has changed; or it is gone, `ended`: by a last message of its own.
   /// `ignored`: it is to match nothing here.
   void on_endpoint(const EndpointFacts& facts, bool ignored);
   void on_removed(const EndpointFacts& facts, bool ended);
@@ -71,6 +71,13 @@ class TopicHub {
   /// The sample, or null where the bytes are none, which readers and the log are told.
   [[nodiscard]] std::shared_ptr<const void> decoded(const SampleEnvelope& header, std::span<const std::byte> bytes);
   void apply_waiting();
+  /// Gives it what it asks for of the history: of all writers, or of that one.
+  void give_history(ReaderCore& reader, const EndpointId* writer);
+  void on_reader_told(const EndpointFacts& facts, bool ignored);
+  void on_writer_told(const EndpointFacts& facts, bool ignored);
+  /// The writer is there, or has changed, and the reader hears of it. One that it matches only now is one that it joins
+  /// late.
+  void match(ReaderCore& reader, const EndpointFacts& writer, bool changed);
   void forget_writer(const EndpointId& writer, bool failed);
 
   const Subgroup* home_ = nullptr;

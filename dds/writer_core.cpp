@@ -31,8 +31,10 @@ WriterCore::WriterCore(Monitor& monitor, Subgroup& subgroup, EndpointFacts facts
       subgroup_(subgroup),
       facts_(std::move(facts)),
       type_(type),
+      board_(std::move(board)),
+      deadline_ns_(facts_.qos.times.deadline),
       rules_(rules),
-      board_(std::move(board)) {}
+      qos_(facts_.qos) {}
 
 void WriterCore::write(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp) {
   const std::lock_guard lock(sending_);
@@ -51,6 +53,7 @@ void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, Sampl
   header.lifespan_ns = rules_.lifespan_ns;
   header.key = key;
   header.kind = static_cast<std::uint8_t>(kind);
+  header.strength = rules_.strength;
   header.durability = rules_.depth == 0 ? 0 : facts_.qos.durability;
   header.depth = rules_.depth;
   const auto build = [&](std::span<std::byte> to) {
@@ -76,12 +79,26 @@ void WriterCore::note_instance(std::span<const std::byte> bytes, const Digest& k
   } else if (kind == SampleKind::data && !instances_.contains(key.words)) {
     instances_.emplace(key.words, std::vector<std::byte>(bytes.begin(), bytes.end()));
   }
-  if (facts_.qos.times.deadline == endless) return;
+  if (deadline_ns() == endless) return;
   const std::lock_guard lock(monitor_.mutex);
   if (kind == SampleKind::data)
-    due_[key.words] = steady_ns() + facts_.qos.times.deadline;
+    due_[key.words] = steady_ns() + std::min(deadline_ns(), endless - steady_ns());
   else
     due_.erase(key.words);
+}
+
+void WriterCore::change_rules(const WriterRules& rules) {
+  const std::lock_guard lock(sending_);
+  rules_ = rules;
+}
+
+void WriterCore::change(const EndpointQos& qos) {
+  const bool renewed = qos.times.deadline != qos_.times.deadline;
+  qos_ = qos;
+  deadline_ns_ = qos.times.deadline;
+  if (!renewed) return;
+  if (qos.times.deadline == endless) due_.clear();
+  for (auto& [key, at] : due_) at = steady_ns() + qos.times.deadline;
 }
 
 void WriterCore::end() {
@@ -124,15 +141,18 @@ bool WriterCore::await_delivered(std::int64_t limit_ns) {
 }
 
 void WriterCore::on_reader(const EndpointFacts& reader) {
-  if (!partitions_meet(facts_.qos.partitions, reader.qos.partitions)) return;
-  const std::vector<QosMismatch> found = mismatches(facts_.qos, reader.qos);
+  if (!partitions_meet(qos_.partitions, reader.qos.partitions)) return on_reader_gone(reader.id);
+  const std::vector<QosMismatch> found = mismatches(qos_, reader.qos);
   for (const QosMismatch& each : found) {
     statuses_.incompatible.note(each.policy_id, each.words);
     log::warn(log::Room::dds, "a writer here and a reader do not match",
               {{"topic", facts_.topic}, {"reader_of_node", reader.id.node}, {"reason", each.words}});
   }
-  if (!found.empty()) return board_->raise(StatusBit::offered_incompatible);
-  if (!matched_.emplace(reader.id, reader).second) return;
+  if (!found.empty()) {
+    board_->raise(StatusBit::offered_incompatible);
+    return on_reader_gone(reader.id);
+  }
+  if (!matched_.insert_or_assign(reader.id, reader).second) return;
   statuses_.matched.note_one(InstanceHandle(reader.id.name()));
   board_->raise(StatusBit::publication);
 }
@@ -144,7 +164,7 @@ void WriterCore::on_reader_gone(const EndpointId& reader) {
 }
 
 std::int64_t WriterCore::check_deadlines(std::int64_t now_ns) {
-  return count_missed(due_, facts_.qos.times.deadline, now_ns, [&](const Digest& instance) {
+  return count_missed(due_, deadline_ns(), now_ns, [&](const Digest& instance) {
     statuses_.deadline.note(InstanceHandle(instance));
     board_->raise(StatusBit::offered_deadline);
   });

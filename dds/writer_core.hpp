@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,7 @@ struct WriterStatuses {
 struct WriterRules {
   std::int64_t blocking_ns_max = endless;  ///< how long a write may wait
   std::int64_t lifespan_ns = endless;
+  std::int32_t strength = 0;
   std::uint16_t depth = 0;  ///< of the history for late joiners
   bool disposes = true;     ///< what it unregisters
 };
@@ -33,13 +35,17 @@ class WriterCore {
   WriterCore(Monitor& monitor, Subgroup& subgroup, EndpointFacts facts, const TypeSupport& type, const WriterRules& rules,
              std::shared_ptr<StatusBoard> board);
 
+  /// As it was made.
   [[nodiscard]] const EndpointFacts& facts() const noexcept { return facts_; }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept { return deadline_ns_.load(); }
   [[nodiscard]] StatusBoard& board() noexcept { return *board_; }
   [[nodiscard]] const std::shared_ptr<StatusBoard>& shared_board() const noexcept { return board_; }
 
   // Any thread, without the monitor. They throw what Subgroup::send throws, and timed_out.
   /// Sends a sample, or news of its instance; `bytes` are the sample's.
   void write(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp);
+  /// From now on samples travel so.
+  void change_rules(const WriterRules& rules);
   /// Tells that nothing follows, and of all its instances before. Waits for space for a second at most.
   void end();
   /// Remembers an instance for calls that name it by its handle.
@@ -53,6 +59,9 @@ class WriterCore {
   // With the monitor held:
   [[nodiscard]] WriterStatuses& statuses() noexcept { return statuses_; }
   [[nodiscard]] const std::map<EndpointId, EndpointFacts>& matched() const noexcept { return matched_; }
+  /// Its qualities changed; readers are to be looked at again.
+  void change(const EndpointQos& qos);
+  /// A reader of the topic is there, or has changed.
   void on_reader(const EndpointFacts& reader);
   void on_reader_gone(const EndpointId& reader);
   void on_delivered(std::uint64_t sequence) noexcept { delivered_ = sequence; }
@@ -68,13 +77,15 @@ class WriterCore {
   Subgroup& subgroup_;
   const EndpointFacts facts_;
   const TypeSupport& type_;
-  const WriterRules rules_;
   const std::shared_ptr<StatusBoard> board_;
+  std::atomic<std::int64_t> deadline_ns_;
   std::mutex sending_;  // sequences are sent in their order
   // Behind it:
+  WriterRules rules_;
   std::uint64_t sequence_ = 0;
   std::map<std::array<std::uint64_t, 2>, std::vector<std::byte>> instances_;
   // Behind the monitor:
+  EndpointQos qos_;
   std::uint64_t delivered_ = 0;
   std::string closed_;  // why nothing is delivered any more; empty: it is
   WriterStatuses statuses_;

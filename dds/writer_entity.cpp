@@ -4,6 +4,7 @@
 #include <spindrift/core/log.hpp>
 #include <spindrift/dds/endpoint_entities.hpp>
 #include <spindrift/dds/entity_parts.hpp>
+#include <spindrift/dds/policy_names.hpp>
 #include <spindrift/dds/settings.hpp>
 
 namespace spindrift::topics {
@@ -58,6 +59,20 @@ void WriterEntity::tell() {
     throw;
   }
   told_ = true;
+}
+
+void WriterEntity::change(const dds::pub::qos::DataWriterQos& qos) {
+  const std::lock_guard changing(changing_);
+  check_changes(qos_.get(), qos);
+  EndpointFacts facts = core_->facts();
+  facts.qos = offered(qos, publisher_->qos(), topic_->qos());
+  const WriterRules rules = writer_rules(qos);
+  core_->change_rules(rules);
+  DomainCore& domain = *topic_->participant()->core();
+  outside([&] { domain.announce(facts); });
+  qos_.set(qos);
+  const std::lock_guard lock(domain.monitor().mutex);
+  watch_deadlines(domain, core_);
 }
 
 WriterEntity::~WriterEntity() {
