@@ -1,0 +1,48 @@
+// The profiles of a file of qualities, checked, and how they are put over an entity's qualities.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/dds/qos_file.hpp>
+#include <spindrift/dds/qos_keys.hpp>
+
+namespace spindrift::topics {
+
+/// Immutable.
+class QosProfiles {
+ public:
+  /// Throws InvalidArgumentError with all that is wrong, each with its line of `file`.
+  QosProfiles(std::string_view text, std::string file);
+  /// Reads it. Throws InvalidArgumentError, also where it cannot be read.
+  [[nodiscard]] static QosProfiles of_file(const std::string& path);
+
+  [[nodiscard]] bool has(const std::string& profile) const { return find("QOS/" + profile) != nullptr; }
+  /// "a, b": the names of all, for people.
+  [[nodiscard]] std::string names() const;
+  /// Puts the profile, and before it those that it is based on, over the qualities of an entity of that kind, which has the
+  /// policies of those names.
+  void put(AllQos& qos, const std::string& profile, const std::string& kind, const std::set<std::string>& has) const;
+
+ private:
+  [[nodiscard]] const QosSection* find(const std::string& section) const;
+  [[nodiscard]] std::string base_of(const std::string& profile) const;
+  void check_section(const QosSection& section, std::vector<QosProblem>& problems) const;
+  void check_entry(const QosEntry& entry, const std::string& kind, std::vector<QosProblem>& problems) const;
+  void check_base(const QosSection& section, const QosEntry& entry, std::vector<QosProblem>& problems) const;
+
+  std::string file_;
+  std::vector<QosSection> sections_;
+};
+
+/// The names of the policies that they have.
+template <class Qos>
+[[nodiscard]] std::set<std::string> policy_names_of(const Qos& qos) {
+  std::set<std::string> names;
+  qos.for_each([&]<class Policy>(const Policy&) { names.insert(policies::policy_name<Policy>::name()); });
+  return names;
+}
+
+}  // namespace spindrift::topics

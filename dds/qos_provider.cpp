@@ -1,0 +1,210 @@
+// Profiles of qualities: what sections and keys may be there, and whose they are.
+#include <spindrift/dds/qos_provider.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include <spindrift/dds/qos_profiles.hpp>
+#include <spindrift/dds/sub.hpp>
+
+namespace spindrift::topics {
+namespace {
+
+constexpr const char* section_prefix = "QOS/";
+
+/// The kinds of entities, and the policies of each.
+const std::map<std::string, std::set<std::string>>& kinds() {
+  static const std::map<std::string, std::set<std::string>> all{
+      {"participant", policy_names_of(dds::domain::qos::DomainParticipantQos())},
+      {"topic", policy_names_of(dds::topic::qos::TopicQos())},
+      {"publisher", policy_names_of(dds::pub::qos::PublisherQos())},
+      {"subscriber", policy_names_of(dds::sub::qos::SubscriberQos())},
+      {"datawriter", policy_names_of(dds::pub::qos::DataWriterQos())},
+      {"datareader", policy_names_of(dds::sub::qos::DataReaderQos())}};
+  return all;
+}
+
+std::string kinds_with(const std::string& policy) {
+  std::string words;
+  for (const auto& [kind, has] : kinds()) {
+    if (has.contains(policy)) words += (words.empty() ? "" : ", ") + kind;
+  }
+  return words;
+}
+
+/// "sensors" and "datareader" of "QOS/sensors/datareader".
+std::pair<std::string, std::string> parts_of(const std::string& section) {
+  const std::string rest = section.substr(std::strlen(section_prefix));
+  const auto slash = rest.find('/');
+  return slash == std::string::npos ? std::pair(rest, std::string())
+                                    : std::pair(rest.substr(0, slash), rest.substr(slash + 1));
+}
+
+}  // namespace
+
+QosProfiles::QosProfiles(std::string_view text, std::string file) : file_(std::move(file)) {
+  std::vector<QosProblem> problems;
+  sections_ = parse_qos_file(text, problems);
+  for (const QosSection& each : sections_) check_section(each, problems);
+  if (problems.empty()) return;
+  const auto earlier = [](const QosProblem& some, const QosProblem& other) { return some.line < other.line; };
+  std::stable_sort(problems.begin(), problems.end(), earlier);
+  std::string words;
+  for (const QosProblem& each : problems) {
+    words += (words.empty() ? "" : "\n") + file_ + ":" + std::to_string(each.line) + ": " + each.what + "; fix: " + each.fix;
+  }
+  throw dds::core::InvalidArgumentError(words);
+}
+
+QosProfiles QosProfiles::of_file(const std::string& path) {
+  errno = 0;
+  std::ifstream from(path);
+  const std::string text(std::istreambuf_iterator<char>(from), {});
+  if (!from.is_open() || from.bad())
+    throw dds::core::InvalidArgumentError(path + ": this file of qualities cannot be read: " + std::strerror(errno) +
+                                          "; fix: name one that is there, by its absolute path");
+  return {text, path};
+}
+
+const QosSection* QosProfiles::find(const std::string& section) const {
+  const auto found =
+      std::find_if(sections_.begin(), sections_.end(), [&](const QosSection& each) { return each.name == section; });
+  return found == sections_.end() ? nullptr : &*found;
+}
+
+std::string QosProfiles::names() const {
+  std::string words;
+  for (const QosSection& each : sections_) {
+    if (parts_of(each.name).second.empty()) words += (words.empty() ? "" : ", ") + parts_of(each.name).first;
+  }
+  return words.empty() ? "none" : words;
+}
+
+std::string QosProfiles::base_of(const std::string& profile) const {
+  const QosSection* section = find(section_prefix + profile);
+  if (section == nullptr) return {};
+  for (const QosEntry& each : section->entries) {
+    if (each.key == "base") return each.value;
+  }
+  return {};
+}
+
+void QosProfiles::check_section(const QosSection& section, std::vector<QosProblem>& problems) const {
+  const bool named = section.name.starts_with(section_prefix) && section.name.size() > std::strlen(section_prefix);
+  const auto [profile, kind] = named ? parts_of(section.name) : std::pair<std::string, std::string>();
+  if (profile.empty() || (!kind.empty() && !kinds().contains(kind))) {
+    return problems.push_back(
+        {section.line, "there is no section [" + section.name + "]",
+         "name it [QOS/profile], or [QOS/profile/kind] with participant, topic, publisher, subscriber, datawriter or "
+         "datareader as the kind"});
+  }
+  if (!kind.empty() && !has(profile))
+    problems.push_back({section.line, "profile " + profile + " has no section of its own",
+                        "add [QOS/" + profile + "] before it; it may be empty"});
+  for (const QosEntry& each : section.entries) {
+    if (each.key == "base" && kind.empty())
+      check_base(section, each, problems);
+    else
+      check_entry(each, kind, problems);
+  }
+}
+
+void QosProfiles::check_base(const QosSection& section, const QosEntry& entry, std::vector<QosProblem>& problems) const {
+  if (!has(entry.value))
+    return problems.push_back({entry.line, "there is no profile " + entry.value, "name one of: " + names()});
+  std::string base = parts_of(section.name).first;
+  for (std::size_t steps = 0; !base.empty(); ++steps) {
+    if (steps > sections_.size())
+      return problems.push_back({entry.line, "the profile is based on itself", "remove a base of the circle"});
+    base = base_of(base);
+  }
+}
+
+void QosProfiles::check_entry(const QosEntry& entry, const std::string& kind, std::vector<QosProblem>& problems) const {
+  const QosKey* key = find_qos_key(entry.key);
+  if (key == nullptr) {
+    return problems.push_back({entry.line, "there is no key " + entry.key,
+                               "the one that is most like it is " + std::string(nearest_qos_key(entry.key))});
+  }
+  const std::string policy(key->policy);
+  if (!kind.empty() && !kinds().at(kind).contains(policy)) {
+    problems.push_back({entry.line, "a " + kind + " has no policy " + policy,
+                        "put " + entry.key + " where these are: " + kinds_with(policy)});
+  }
+  AllQos unused;
+  if (!key->set(unused, entry.value)) {
+    problems.push_back({entry.line, entry.key + " is no \"" + entry.value + "\"", "write " + std::string(key->values)});
+  }
+}
+
+void QosProfiles::put(AllQos& qos, const std::string& profile, const std::string& kind,
+                      const std::set<std::string>& has) const {
+  if (const std::string base = base_of(profile); !base.empty()) put(qos, base, kind, has);
+  for (const std::string& name : {section_prefix + profile, section_prefix + profile + "/" + kind}) {
+    const QosSection* section = find(name);
+    if (section == nullptr) continue;
+    for (const QosEntry& each : section->entries) {
+      const QosKey* key = find_qos_key(each.key);
+      if (key != nullptr && has.contains(std::string(key->policy))) static_cast<void>(key->set(qos, each.value));
+    }
+  }
+}
+
+}  // namespace spindrift::topics
+
+namespace dds::core {
+namespace {
+
+std::string path_of(const std::string& uri) {
+  constexpr std::string_view scheme = "file://";
+  if (uri.starts_with(scheme)) return uri.substr(scheme.size());
+  if (uri.find("://") != std::string::npos)
+    throw UnsupportedError(uri + ": profiles are read from files; fix: name one as file:///path");
+  return uri;
+}
+
+}  // namespace
+
+QosProvider::QosProvider(const std::string& uri, const std::string& profile)
+    : profiles_(
+          std::make_shared<const spindrift::topics::QosProfiles>(spindrift::topics::QosProfiles::of_file(path_of(uri)))),
+      profile_(profile) {
+  static_cast<void>(participant_qos());  // the profile is there
+}
+
+template <class Qos>
+Qos QosProvider::made(Qos qos, const char* kind, const std::string& profile) const {
+  const std::string& asked = profile.empty() ? profile_ : profile;
+  if (asked.empty() && !profiles_->has("DEFAULT")) return qos;
+  const std::string name = asked.empty() ? "DEFAULT" : asked;
+  if (!profiles_->has(name))
+    throw InvalidArgumentError("there is no profile " + name + "; fix: name one of: " + profiles_->names());
+  spindrift::topics::AllQos all = qos;
+  profiles_->put(all, name, kind, spindrift::topics::policy_names_of(qos));
+  return all;
+}
+
+domain::qos::DomainParticipantQos QosProvider::participant_qos(const std::string& profile) const {
+  return made(domain::qos::DomainParticipantQos(), "participant", profile);
+}
+topic::qos::TopicQos QosProvider::topic_qos(const std::string& profile) const {
+  return made(topic::qos::TopicQos(), "topic", profile);
+}
+pub::qos::PublisherQos QosProvider::publisher_qos(const std::string& profile) const {
+  return made(pub::qos::PublisherQos(), "publisher", profile);
+}
+sub::qos::SubscriberQos QosProvider::subscriber_qos(const std::string& profile) const {
+  return made(sub::qos::SubscriberQos(), "subscriber", profile);
+}
+pub::qos::DataWriterQos QosProvider::datawriter_qos(const std::string& profile) const {
+  return made(pub::qos::DataWriterQos(), "datawriter", profile);
+}
+sub::qos::DataReaderQos QosProvider::datareader_qos(const std::string& profile) const {
+  return made(sub::Subscriber::default_datareader_qos(), "datareader", profile);
+}
+
+}  // namespace dds::core
