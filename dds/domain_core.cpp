@@ -12,7 +12,8 @@
 namespace spindrift::topics {
 namespace {
 
-enum class Word : std::uint8_t { here = 1, gone = 2, gone_at_once = 3 };
+enum class Word : std::uint8_t { here = 1, gone = 2, gone_at_once = 3, alive = 4 };
+constexpr std::uint8_t liveliness_max = 2;
 
 constexpr const char* topic_prefix = "dds.";
 
@@ -75,7 +76,9 @@ std::string topic_subgroup_name(const std::string& topic) {
 DomainCore::DomainCore(std::uint32_t domain, const EndpointQos& told)
     : domain_(domain),
       listeners_(monitor_),
-      told_(told),
+      timers_(monitor_),
+      heart_([this] { assert_alive(own_.id, 0); }),
+      own_{.kind = EndpointKind::participant, .topic = "of the domain", .qos = told},
       histories_(monitor_, errands_, hubs_, [this] { announce_self(); }) {}
 
 std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const EndpointQos& told, const std::string& file) {
@@ -102,7 +105,7 @@ void DomainCore::enter(const std::string& file) {
   const auto rank = view.rank_of(group_->self());
   {
     const std::lock_guard lock(monitor_.mutex);
-    self_ = {group_->self().value(), 0, rank ? view.incarnations.at(rank->value()) : 0};
+    own_.id = {group_->self().value(), 0, rank ? view.incarnations.at(rank->value()) : 0};
   }
   if (view.in_layout(endpoints_subgroup) == nullptr) {
     throw Exception(
@@ -119,13 +122,16 @@ void DomainCore::enter(const std::string& file) {
   endpoints.on_delivery([this](std::span<const Delivery> batch) { on_endpoints(batch); });
   group_->loaded();
   listeners_.start();
+  timers_.start();
   errands_.start();
   const std::lock_guard lock(monitor_.mutex);
-  histories_.begin(self_, table_);
+  histories_.begin(own_.id, table_);
 }
 
 DomainCore::~DomainCore() {
   listeners_.stop();
+  timers_.stop();
+  heart_.stop();
   errands_.stop();
   group_.reset();
 }
@@ -189,11 +195,10 @@ void DomainCore::announce(const EndpointFacts& facts) {
 }
 
 void DomainCore::announce_self() {
-  EndpointFacts facts{.id = self_, .kind = EndpointKind::participant, .topic = "of the domain"};
   std::unique_lock lock(monitor_.mutex);
   // It may change while it is told.
-  for (bool told = false; !told || facts.qos != told_; told = true) {
-    facts.qos = told_;
+  for (EndpointFacts facts; facts != own_;) {
+    facts = own_;
     lock.unlock();
     announce(facts);
     lock.lock();
@@ -204,8 +209,8 @@ void DomainCore::change(const EndpointQos& told) {
   bool known = false;
   {
     const std::lock_guard lock(monitor_.mutex);
-    told_ = told;
-    known = table_.all().contains(self_);
+    own_.qos = told;
+    known = table_.all().contains(own_.id);
   }
   if (known) announce_self();  // else it is told once this participant has all histories
 }
@@ -255,11 +260,38 @@ void DomainCore::withdraw(const EndpointId& id, bool ended) noexcept {
   }
 }
 
+void DomainCore::assert_alive(const EndpointId& writer, std::uint8_t liveliness) {
+  ByteWriter message;
+  message.put(static_cast<std::uint8_t>(Word::alive), writer.node, writer.number, writer.incarnation, liveliness);
+  send(message.take());
+}
+
+void DomainCore::beat_for(const EndpointId& writer, std::int64_t lease_ns) {
+  heart_.add(writer, lease_ns);
+  timers_.add(own_.id, [this](std::int64_t now_ns) { return heart_.check(now_ns); });
+}
+void DomainCore::beat_no_more_for(const EndpointId& writer) { heart_.remove(writer); }
+
+void DomainCore::on_alive(const EndpointId& writer, std::uint8_t liveliness) {
+  for (auto& [topic, hub] : hubs_.all) hub.on_alive(writer, liveliness);
+}
+
 void DomainCore::on_endpoints(std::span<const Delivery> batch) {
   const std::lock_guard lock(monitor_.mutex);
   for (const Delivery& each : batch) on_endpoint_message(each);
+  timers_.look_again();
   monitor_.changed.notify_all();
 }
+
+namespace {
+EndpointId get_id(ByteReader& from) {
+  EndpointId id;
+  id.node = from.get<std::uint32_t>();
+  id.number = from.get<std::uint32_t>();
+  id.incarnation = from.get<std::uint64_t>();
+  return id;
+}
+}  // namespace
 
 void DomainCore::on_endpoint_message(const Delivery& delivery) {
   ByteReader reader(delivery.payload);
@@ -272,14 +304,11 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
         if (facts->kind != EndpointKind::participant) hub(facts->topic).on_endpoint(*facts, ignored_.holds(*facts));
       }
       if (refusal) hub(facts->topic).on_inconsistent();
-      if (facts->id.node == self_.node) outcomes_.emplace(facts->id, std::move(refusal));
+      if (facts->id.node == own_.id.node) outcomes_.emplace(facts->id, std::move(refusal));
       return;
     }
   } else if (word == static_cast<std::uint8_t>(Word::gone) || word == static_cast<std::uint8_t>(Word::gone_at_once)) {
-    EndpointId id;
-    id.node = reader.get<std::uint32_t>();
-    id.number = reader.get<std::uint32_t>();
-    id.incarnation = reader.get<std::uint64_t>();
+    const EndpointId id = get_id(reader);
     if (reader.ok() && id.node == delivery.sender.value()) {
       const auto facts = table_.remove(id);
       if (facts) {
@@ -288,6 +317,12 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
       }
       return;
     }
+  }
+  if (word == static_cast<std::uint8_t>(Word::alive)) {
+    const EndpointId id = get_id(reader);
+    const auto liveliness = reader.get<std::uint8_t>();
+    if (reader.complete() && id.node == delivery.sender.value() && liveliness <= liveliness_max)
+      return on_alive(id, liveliness);
   }
   log::warn(log::Room::dds, "a member says of endpoints what no participant says, and it was left out",
             {{"node", delivery.sender}});
@@ -304,6 +339,8 @@ void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch)
     }
     TopicHub& hub = hubs_.of(message->header.topic, subgroup);
     hub.on_message(*message);
+    const auto lease = hub.lease_kind(message->header.writer);
+    if (lease) on_alive(message->header.writer, *lease);
     hub.hold_or_go_on();
   }
   monitor_.changed.notify_all();

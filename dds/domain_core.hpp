@@ -15,8 +15,10 @@
 #include <vector>
 
 #include <spindrift/dds/builtin_readers.hpp>
+#include <spindrift/dds/heart.hpp>
 #include <spindrift/dds/history_exchange.hpp>
 #include <spindrift/dds/ignored.hpp>
+#include <spindrift/dds/timer_thread.hpp>
 #include <spindrift/group/group.hpp>
 
 namespace spindrift::topics {
@@ -46,9 +48,10 @@ class DomainCore {
 
   [[nodiscard]] Monitor& monitor() noexcept { return monitor_; }
   [[nodiscard]] ListenerThread& listeners() noexcept { return listeners_; }
+  [[nodiscard]] TimerThread& timers() noexcept { return timers_; }
   [[nodiscard]] std::uint32_t domain() const noexcept { return domain_; }
-  [[nodiscard]] const EndpointId& self() const noexcept { return self_; }  ///< the participant, as an endpoint
-  [[nodiscard]] EndpointId new_id() { return {self_.node, ++last_number_, self_.incarnation}; }
+  [[nodiscard]] const EndpointId& self() const noexcept { return own_.id; }  ///< the participant, as an endpoint
+  [[nodiscard]] EndpointId new_id() { return {own_.id.node, ++last_number_, own_.id.incarnation}; }
 
   // Without the monitor. They throw Exception; refused: others have it with another type or Reliability.
 
@@ -62,6 +65,8 @@ class DomainCore {
   void change(const EndpointQos& told);
   /// Returns when this participant has what others kept of the subgroup's topics before it came.
   void await_history(const Subgroup& subgroup);
+  /// Tells all that a writer lives, or all of that kind of liveliness that its process has.
+  void assert_alive(const EndpointId& writer, std::uint8_t liveliness);
   /// Returns the first topic of that name that some participant has. Nothing: none within the time.
   [[nodiscard]] std::optional<EndpointFacts> await_topic(const std::string& name, std::int64_t limit_ns);
   /// Tells all that it is gone. `ended`: it has sent its last message. Never throws, but logs.
@@ -74,6 +79,9 @@ class DomainCore {
   /// A participant, topic, writer or reader is nothing to this participant any more. Nothing in the domain has such an id:
   /// nothing happens, unless it comes.
   void ignore(const EndpointId& id);
+  /// From now on the participant says that its AUTOMATIC writers live, often enough for that lease of one of them.
+  void beat_for(const EndpointId& writer, std::int64_t lease_ns);
+  void beat_no_more_for(const EndpointId& writer);
 
  private:
   DomainCore(std::uint32_t domain, const EndpointQos& told);
@@ -85,6 +93,7 @@ class DomainCore {
   // The poller's:
   void on_endpoints(std::span<const Delivery> batch);
   void on_endpoint_message(const Delivery& delivery);
+  void on_alive(const EndpointId& writer, std::uint8_t liveliness);
   void on_samples(Subgroup& subgroup, std::span<const Delivery> batch);
   void on_view(const NewView& news);
   void on_failure(const Error& why);
@@ -95,11 +104,12 @@ class DomainCore {
   const std::uint32_t domain_;
   Monitor monitor_;
   ListenerThread listeners_;
+  TimerThread timers_;
   Errands errands_;
+  Heart heart_;
   std::atomic<std::uint32_t> last_number_{0};
-  EndpointId self_;
   // Behind the monitor:
-  EndpointQos told_;
+  EndpointFacts own_;  // the participant, as others are told of it; its id is for all threads
   EndpointTable table_;
   Ignored ignored_;
   BuiltinReaders builtin_readers_;

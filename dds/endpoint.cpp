@@ -152,16 +152,19 @@ std::vector<QosMismatch> mismatches(const EndpointQos& offered, const EndpointQo
   static constexpr const char* order[] = {"BY_RECEPTION_TIMESTAMP", "BY_SOURCE_TIMESTAMP"};
   static constexpr const char* scope[] = {"INSTANCE", "TOPIC"};
   static constexpr const char* access[] = {"no ordered access", "ordered access"};
+  static constexpr const char* liveliness[] = {"AUTOMATIC", "MANUAL_BY_PARTICIPANT", "MANUAL_BY_TOPIC"};
   static constexpr const char* ownership[] = {"SHARED", "EXCLUSIVE"};
   std::vector<QosMismatch> found;
   compare(found, 11, "Reliability", reliability, offered.reliability, requested.reliability);
   compare(found, 2, "Durability", durability, offered.durability, requested.durability);
   compare(found, 12, "DestinationOrder", order, offered.destination_order, requested.destination_order);
   compare(found, 3, "Presentation", scope, offered.access_scope, requested.access_scope);
+  compare(found, 8, "Liveliness", liveliness, offered.liveliness, requested.liveliness);
   compare(found, 3, "Presentation", access, offered.ordered_access, requested.ordered_access);
   if (offered.ownership != requested.ownership)
     found.push_back({6, words("Ownership", ownership[offered.ownership], ownership[requested.ownership])});
   compare_times(found, 4, "Deadline", offered.times.deadline, requested.times.deadline);
+  compare_times(found, 8, "Liveliness, lease_duration", offered.times.lease, requested.times.lease);
   compare_times(found, 5, "LatencyBudget", offered.times.latency, requested.times.latency);
   return found;
 }

@@ -1,6 +1,7 @@
 // Writers and readers without their types.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,6 +32,9 @@ class WriterEntity {
   WriterEntity(const WriterEntity&) = delete;
   WriterEntity& operator=(const WriterEntity&) = delete;
 
+  /// Lets others know of it.
+  void enable();
+  void assert_liveliness();
   void write(std::span<const std::byte> bytes, const Digest& key, std::optional<dds::core::Time> when);
   [[nodiscard]] dds::core::InstanceHandle register_instance(std::span<const std::byte> bytes, const Digest& key);
   void unregister(std::span<const std::byte> bytes, const Digest& key);
@@ -58,13 +62,14 @@ class WriterEntity {
 
  private:
   void tell();
+  void check_enabled() const;
 
   std::shared_ptr<Surroundings> publisher_;
   std::shared_ptr<TopicEntity> topic_;
   Replaceable<dds::pub::qos::DataWriterQos> qos_;
   std::mutex changing_;  // one change at a time
   std::shared_ptr<WriterCore> core_;
-  bool told_ = false;
+  std::atomic<bool> told_{false};
 };
 
 class ReaderEntity {
@@ -81,6 +86,8 @@ class ReaderEntity {
   ReaderEntity(const ReaderEntity&) = delete;
   ReaderEntity& operator=(const ReaderEntity&) = delete;
 
+  /// Lets others know of it.
+  void enable();
   [[nodiscard]] std::vector<ReadSample> get(const SampleSelection& which, bool take);
   [[nodiscard]] bool any(const SampleSelection& which) const;
   /// Tells its listener that it has samples, if that is so.
@@ -110,7 +117,7 @@ class ReaderEntity {
   Replaceable<dds::sub::qos::DataReaderQos> qos_;
   std::mutex changing_;  // one change at a time
   std::shared_ptr<ReaderCore> core_;
-  bool told_ = false;
+  std::atomic<bool> told_{false};
 };
 
 /// The entity of that type. Throws InvalidDowncastError: it is of another.

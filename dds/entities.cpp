@@ -85,6 +85,14 @@ void ParticipantEntity::change(const dds::domain::qos::DomainParticipantQos& qos
   outside([&] { core_->change(told(qos)); });
   qos_.set(qos);
 }
+void ParticipantEntity::assert_liveliness() {
+  constexpr std::uint8_t by_participant = 1;
+  core_->monitor().asserted_ns = steady_ns();
+  outside([&] { core_->assert_alive(core_->self(), by_participant); });
+}
+bool ParticipantEntity::enables() const {
+  return qos_.get().policy<dds::core::policy::EntityFactory>().autoenable_created_entities();
+}
 std::vector<EndpointFacts> ParticipantEntity::discovered_topics() const {
   std::vector<EndpointFacts> all;
   const std::lock_guard lock(core_->monitor().mutex);
@@ -102,8 +110,18 @@ Surroundings::Surroundings(std::shared_ptr<ParticipantEntity> participant, const
     : participant_(std::move(participant)),
       qos_(qos),
       kind_(kind),
-      board_(std::make_shared<StatusBoard>(participant_->core()->listeners(), participant_->board())) {
+      board_(std::make_shared<StatusBoard>(participant_->core()->listeners(), participant_->board())),
+      enabled_(kind == Kind::builtin_subscriber || participant_->enables()) {
   check(qos);
+}
+void Surroundings::enable() {
+  enabled_ = true;
+  if (!enables()) return;
+  for (const auto& each : writers_.all()) each->enable();
+  for (const auto& each : readers_.all()) each->enable();
+}
+bool Surroundings::enables() const {
+  return qos_.get().policy<dds::core::policy::EntityFactory>().autoenable_created_entities();
 }
 Surroundings::~Surroundings() { set_listener({}); }
 void Surroundings::set_listener(const Listening& listening) {
@@ -149,8 +167,8 @@ std::shared_ptr<TopicEntity> TopicEntity::make(const std::shared_ptr<Participant
   auto made = std::make_shared<TopicEntity>(participant, name, type, qos);
   made->core_->board->bind(made);
   made->set_listener(listening);
-  made->tell();
   participant->topics().add(made);
+  if (participant->enables()) made->enable();
   return made;
 }
 
@@ -178,6 +196,15 @@ TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, const s
                                           ": its description has more than 16384 bytes; use fewer fields");
 }
 
+void TopicEntity::enable() {
+  const std::lock_guard changing(changing_);
+  if (subgroup_ == nullptr) tell();
+}
+
+void TopicEntity::check_enabled() const {
+  if (subgroup_ == nullptr) throw dds::core::NotEnabledError("topic " + name_ + " is not enabled; call its enable() first");
+}
+
 void TopicEntity::tell() {
   DomainCore& domain = *participant_->core();
   const EndpointId id = domain.new_id();
@@ -187,8 +214,8 @@ void TopicEntity::tell() {
     domain.announce(told);
     id_ = id;
     Subgroup& subgroup = domain.topic_subgroup(told, type_, told.qos.durability == 3);
-    subgroup_ = &subgroup;
     const std::lock_guard lock(domain.monitor().mutex);
+    subgroup_ = &subgroup;
     domain.hub(name_).open(type_);
     domain.hub(name_).hold_by(subgroup);
     domain.hub(name_).add_topic(id_, core_);
@@ -201,7 +228,7 @@ void TopicEntity::change(const dds::topic::qos::TopicQos& qos) {
   check(qos);
   const std::lock_guard changing(changing_);
   check_changes(qos_.get(), qos);
-  outside([&] { participant_->core()->announce(facts(qos)); });
+  if (subgroup_ != nullptr) outside([&] { participant_->core()->announce(facts(qos)); });
   qos_.set(qos);
 }
 TopicEntity::~TopicEntity() {

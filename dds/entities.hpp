@@ -2,6 +2,7 @@
 // ends with the last reference to it.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -56,6 +57,9 @@ class ParticipantEntity {
   [[nodiscard]] Living<TopicEntity>& topics() { return topics_; }
   [[nodiscard]] Living<Surroundings>& builtin_subscribers() { return builtin_subscribers_; }
 
+  void assert_liveliness();
+  /// Whether what is made with it is enabled at once.
+  [[nodiscard]] bool enables() const;
   /// Lets this participant behave as if what the handle names were not there.
   void ignore(const dds::core::InstanceHandle& handle);
   /// The topics that participants of the domain have, each of each; nothing within the time: none of that name.
@@ -88,6 +92,11 @@ class Surroundings {
   /// Its writers and readers are told of anew.
   void change(const dds::pub::qos::PublisherQos& qos);
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] bool enabled() const noexcept { return enabled_; }
+  /// And, if its EntityFactory says so, its writers and readers.
+  void enable();
+  /// Whether what is made with it is enabled at once.
+  [[nodiscard]] bool enables() const;
   [[nodiscard]] Living<WriterEntity>& writers() { return writers_; }
   [[nodiscard]] Living<ReaderEntity>& readers() { return readers_; }
 
@@ -97,6 +106,7 @@ class Surroundings {
   std::mutex changing_;  // one change at a time
   const Kind kind_;
   std::shared_ptr<StatusBoard> board_;
+  std::atomic<bool> enabled_;
   Living<WriterEntity> writers_;
   Living<ReaderEntity> readers_;
 };
@@ -127,6 +137,10 @@ class TopicEntity {
   void change(const dds::topic::qos::TopicQos& qos);
   [[nodiscard]] const std::shared_ptr<ParticipantEntity>& participant() const { return participant_; }
   [[nodiscard]] const Subgroup& subgroup() const { return *subgroup_; }
+  /// Lets others know of it.
+  void enable();
+  /// Throws NotEnabledError.
+  void check_enabled() const;
   void set_listener(const Listening& listening);
   [[nodiscard]] std::uint32_t status_changes() const;
   /// How often others were refused the topic; it counts as looked at.
@@ -143,7 +157,7 @@ class TopicEntity {
   Replaceable<dds::topic::qos::TopicQos> qos_;
   std::mutex changing_;  // one change at a time
   EndpointId id_;
-  Subgroup* subgroup_ = nullptr;  // by which it travels
+  std::atomic<Subgroup*> subgroup_{nullptr};  // by which it travels; null: it is not enabled
   std::shared_ptr<TopicCore> core_;
 };
 

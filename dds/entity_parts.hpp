@@ -40,13 +40,12 @@ inline void listen(DomainCore& domain, StatusBoard& board, ListenerCall call, co
   return board.changed();
 }
 
-/// Lets the deadlines of a reader or writer be looked at, or no more. With the monitor held.
+/// Lets be looked at what is due of a reader or writer. With the monitor held.
 template <class Core>
-void watch_deadlines(DomainCore& domain, const std::shared_ptr<Core>& core) {
-  if (core->deadline_ns() == endless) return domain.listeners().remove_timer(core->facts().id);
-  domain.listeners().add_timer(core->facts().id, [weak = std::weak_ptr(core)](std::int64_t now_ns) {
+void watch(DomainCore& domain, const std::shared_ptr<Core>& core) {
+  domain.timers().add(core->facts().id, [weak = std::weak_ptr(core)](std::int64_t now_ns) {
     const auto alive = weak.lock();
-    return alive ? alive->check_deadlines(now_ns) : endless;
+    return alive ? alive->check(now_ns) : endless;
   });
 }
 

@@ -31,6 +31,9 @@ OfferedIncompatibleQosStatus offered_incompatible(WriterEntity& writer) {
 OfferedDeadlineMissedStatus offered_deadline(WriterEntity& writer) {
   return handed_out(writer, StatusBit::offered_deadline, &WriterStatuses::deadline);
 }
+LivelinessLostStatus liveliness_lost(WriterEntity& writer) {
+  return handed_out(writer, StatusBit::liveliness_lost, &WriterStatuses::liveliness_lost);
+}
 SubscriptionMatchedStatus subscription_matched(ReaderEntity& reader) {
   return handed_out(reader, StatusBit::subscription, &ReaderStatuses::matched);
 }

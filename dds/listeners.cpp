@@ -4,7 +4,8 @@
 namespace spindrift::topics {
 namespace {
 
-constexpr std::uint32_t writer_bits = StatusBit::offered_deadline | StatusBit::offered_incompatible | StatusBit::publication;
+constexpr std::uint32_t writer_bits =
+    StatusBit::offered_deadline | StatusBit::offered_incompatible | StatusBit::liveliness_lost | StatusBit::publication;
 
 void call(dds::pub::AnyDataWriterListener& listener, std::uint32_t statuses, const std::shared_ptr<void>& entity) {
   dds::pub::AnyDataWriter writer(std::static_pointer_cast<WriterEntity>(entity));

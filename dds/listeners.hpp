@@ -28,12 +28,14 @@ class AnyDataWriterListener {
                                           const core::status::OfferedDeadlineMissedStatus& status) = 0;
   virtual void on_offered_incompatible_qos(AnyDataWriter& writer,
                                            const core::status::OfferedIncompatibleQosStatus& status) = 0;
+  virtual void on_liveliness_lost(AnyDataWriter& writer, const core::status::LivelinessLostStatus& status) = 0;
   virtual void on_publication_matched(AnyDataWriter& writer, const core::status::PublicationMatchedStatus& status) = 0;
 };
 class NoOpAnyDataWriterListener : public virtual AnyDataWriterListener {
  public:
   void on_offered_deadline_missed(AnyDataWriter&, const core::status::OfferedDeadlineMissedStatus&) override {}
   void on_offered_incompatible_qos(AnyDataWriter&, const core::status::OfferedIncompatibleQosStatus&) override {}
+  void on_liveliness_lost(AnyDataWriter&, const core::status::LivelinessLostStatus&) override {}
   void on_publication_matched(AnyDataWriter&, const core::status::PublicationMatchedStatus&) override {}
 };
 

@@ -45,6 +45,10 @@ class DomainParticipant : public core::Reference<spindrift::topics::ParticipantE
   DomainParticipant& operator<<(const qos::DomainParticipantQos& qos) { return this->qos(qos), *this; }
   const DomainParticipant& operator>>(qos::DomainParticipantQos& qos) const { return qos = this->qos(), *this; }
   [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
+  /// Says that all its writers of MANUAL_BY_PARTICIPANT live. Throws AlreadyClosedError.
+  void assert_liveliness() { delegate()->assert_liveliness(); }
+  /// A participant is enabled when it is made.
+  void enable() {}
   static qos::DomainParticipantQos default_participant_qos() { return {}; }
   static topic::qos::TopicQos default_topic_qos() { return {}; }
 };
@@ -72,6 +76,8 @@ class AnyTopic : public core::Reference<spindrift::topics::TopicEntity> {
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
   }
+  /// Lets others know of it, where its participant made it without. Throws as the constructor.
+  void enable() { delegate()->enable(); }
   [[nodiscard]] core::status::InconsistentTopicStatus inconsistent_topic_status() const {
     return delegate()->inconsistent();
   }

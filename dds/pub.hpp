@@ -17,6 +17,7 @@ void tell_of_writer(Listener& listener, Writer& writer, std::uint32_t statuses) 
     listener.on_offered_deadline_missed(writer, writer.offered_deadline_missed_status());
   if (said(StatusBit::offered_incompatible))
     listener.on_offered_incompatible_qos(writer, writer.offered_incompatible_qos_status());
+  if (said(StatusBit::liveliness_lost)) listener.on_liveliness_lost(writer, writer.liveliness_lost_status());
   if (said(StatusBit::publication)) listener.on_publication_matched(writer, writer.publication_matched_status());
 }
 
@@ -41,6 +42,8 @@ class Publisher : public core::Reference<spindrift::topics::Surroundings> {
   /// The listener hears of the statuses in the mask that a writer's own is not for. It outlives the publisher and its
   /// writers, or its removal (nullptr), which waits until none of its functions runs.
   void listener(PublisherListener* listener, const core::status::StatusMask& mask);
+  /// And, if its EntityFactory says so, its writers, where it was made without.
+  void enable() { delegate()->enable(); }
   [[nodiscard]] core::status::StatusMask status_changes() const {
     return core::status::StatusMask(delegate()->status_changes());
   }
@@ -86,6 +89,13 @@ class AnyDataWriter : public core::Reference<spindrift::topics::WriterEntity> {
   [[nodiscard]] core::status::OfferedDeadlineMissedStatus offered_deadline_missed_status() const {
     return spindrift::topics::offered_deadline(*delegate());
   }
+  [[nodiscard]] core::status::LivelinessLostStatus liveliness_lost_status() const {
+    return spindrift::topics::liveliness_lost(*delegate());
+  }
+  /// Says that it lives, as a write does: MANUAL_BY_TOPIC of itself, else of all that the participant has of its kind.
+  void assert_liveliness() { delegate()->assert_liveliness(); }
+  /// Lets others know of it, where its publisher made it without. Throws PreconditionNotMetError: that is not enabled.
+  void enable() { delegate()->enable(); }
   [[nodiscard]] core::status::StatusMask status_changes() const {
     return core::status::StatusMask(delegate()->status_changes());
   }
@@ -105,6 +115,7 @@ class DataWriterListener {
                                           const core::status::OfferedDeadlineMissedStatus& status) = 0;
   virtual void on_offered_incompatible_qos(DataWriter<T>& writer,
                                            const core::status::OfferedIncompatibleQosStatus& status) = 0;
+  virtual void on_liveliness_lost(DataWriter<T>& writer, const core::status::LivelinessLostStatus& status) = 0;
   virtual void on_publication_matched(DataWriter<T>& writer, const core::status::PublicationMatchedStatus& status) = 0;
 };
 template <class T>
@@ -112,6 +123,7 @@ class NoOpDataWriterListener : public DataWriterListener<T> {
  public:
   void on_offered_deadline_missed(DataWriter<T>&, const core::status::OfferedDeadlineMissedStatus&) override {}
   void on_offered_incompatible_qos(DataWriter<T>&, const core::status::OfferedIncompatibleQosStatus&) override {}
+  void on_liveliness_lost(DataWriter<T>&, const core::status::LivelinessLostStatus&) override {}
   void on_publication_matched(DataWriter<T>&, const core::status::PublicationMatchedStatus&) override {}
 };
 

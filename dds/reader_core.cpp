@@ -2,6 +2,7 @@
 #include <spindrift/dds/reader_core.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <spindrift/core/log.hpp>
 
@@ -32,6 +33,8 @@ void ReaderCore::on_writer(const EndpointFacts& writer) {
     return on_mismatch(writer.id);
   }
   if (!matched_.insert_or_assign(writer.id, writer).second) return;
+  if (writer.qos.times.lease != endless)
+    leases_[writer.id] = {.length_ns = writer.qos.times.lease, .asserted_ns = steady_ns()};
   const InstanceHandle handle(writer.id.name());
   statuses_.matched.note_one(handle);
   statuses_.liveliness.note(1, 0, handle);
@@ -49,9 +52,13 @@ void ReaderCore::unmatch(const EndpointId& writer, bool failed) {
   if (matched_.erase(writer) == 0) return;
   const InstanceHandle handle(writer.name());
   statuses_.matched.note_gone(handle);
-  statuses_.liveliness.note(-1, failed ? 1 : 0, handle);
+  const auto lease = leases_.extract(writer);
+  if (lease.empty() || lease.mapped().alive)
+    statuses_.liveliness.note(-1, failed ? 1 : 0, handle);
+  else
+    statuses_.liveliness.note(0, failed ? 0 : -1, handle);  // it counted as not alive already
   std::uint32_t changed = StatusBit::subscription | StatusBit::liveliness;
-  if (cache_.on_gone(writer)) changed |= StatusBit::data;
+  if (cache_.on_gone(writer, wall_ns())) changed |= StatusBit::data;
   board_->raise(changed);
 }
 
@@ -62,10 +69,11 @@ void ReaderCore::on_sample(const SampleEnvelope& header, std::shared_ptr<const v
     if (header.sequence <= had) return;
     had = header.sequence;
   }
+  on_alive(header.writer);
   if (data && filter_ && !filter_(data.get())) return;
   const auto outcome = cache_.add(header, std::move(data), header.strength, wall_ns());
   // A writer that this reader does not know is of the history, and gone.
-  if (!matches) cache_.on_gone(header.writer);
+  if (!matches) cache_.on_gone(header.writer, wall_ns());
   if (qos_.times.deadline != endless) {
     if (header.kind == static_cast<std::uint8_t>(SampleKind::data)) {
       due_[header.key.words] = steady_ns() + qos_.times.deadline;
@@ -103,11 +111,42 @@ void ReaderCore::on_malformed() {
   board_->raise(StatusBit::lost);
 }
 
-std::int64_t ReaderCore::check_deadlines(std::int64_t now_ns) {
-  return count_missed(due_, qos_.times.deadline, now_ns, [&](const Digest& instance) {
+void ReaderCore::on_alive(const EndpointId& writer) {
+  const auto lease = leases_.find(writer);
+  if (lease == leases_.end()) return;
+  lease->second.asserted_ns = steady_ns();
+  if (std::exchange(lease->second.alive, true)) return;
+  statuses_.liveliness.note(1, -1, InstanceHandle(writer.name()));
+  board_->raise(StatusBit::liveliness);
+}
+
+std::int64_t ReaderCore::check_leases(std::int64_t now_ns) {
+  std::int64_t next = endless;
+  for (auto& [writer, lease] : leases_) {
+    // A reader without room holds up what says that its writers live.
+    if (cache_.full()) lease.asserted_ns = now_ns;
+    if (lease.alive && now_ns - lease.asserted_ns >= lease.length_ns) {
+      lease.alive = false;
+      statuses_.liveliness.note(-1, 1, InstanceHandle(writer.name()));
+      const bool changed = cache_.on_gone(writer, wall_ns());
+      board_->raise(StatusBit::liveliness | (changed ? StatusBit::data : 0));
+    }
+    const std::int64_t from = lease.alive ? lease.asserted_ns : now_ns;
+    next = std::min(next, lease.length_ns < endless - from ? from + lease.length_ns : endless);
+  }
+  return next;
+}
+
+std::int64_t ReaderCore::check(std::int64_t now_ns) {
+  std::int64_t next = check_leases(now_ns);
+  const std::int64_t wall = wall_ns();
+  if (const std::int64_t purge = cache_.purge(wall); purge != endless) next = std::min(next, now_ns + (purge - wall));
+  if (qos_.times.deadline == endless) return next;
+  const std::int64_t deadline = count_missed(due_, qos_.times.deadline, now_ns, [&](const Digest& instance) {
     statuses_.deadline.note(InstanceHandle(instance));
     board_->raise(StatusBit::requested_deadline);
   });
+  return std::min(next, deadline);
 }
 
 std::int64_t count_missed(std::map<std::array<std::uint64_t, 2>, std::int64_t>& due, std::int64_t period_ns,

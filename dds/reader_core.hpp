@@ -24,6 +24,13 @@ struct ReaderStatuses {
   dds::core::status::SampleRejectedStatus rejected;
 };
 
+/// A writer's lease as a reader sees it, on the steady clock.
+struct Lease {
+  std::int64_t length_ns = 0;
+  std::int64_t asserted_ns = 0;
+  bool alive = true;
+};
+
 class ReaderCore {
  public:
   ReaderCore(EndpointFacts facts, const CacheRules& rules, std::shared_ptr<StatusBoard> board)
@@ -31,7 +38,6 @@ class ReaderCore {
 
   /// As it was made.
   [[nodiscard]] const EndpointFacts& facts() const noexcept { return facts_; }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept { return qos_.times.deadline; }
   /// Its qualities changed; writers are to be looked at again.
   void change(const EndpointQos& qos);
   [[nodiscard]] StatusBoard& board() noexcept { return *board_; }
@@ -56,12 +62,15 @@ class ReaderCore {
   void on_news(const SampleEnvelope& header, std::shared_ptr<const void> data);
   /// Bytes that are no sample of the type.
   void on_malformed();
-  /// Looks at the deadlines of instances; when to look again.
-  [[nodiscard]] std::int64_t check_deadlines(std::int64_t now_ns);
+  /// A writer said that it lives, or wrote.
+  void on_alive(const EndpointId& writer);
+  /// Looks at the deadlines of instances, at the leases of writers, and at samples that are to go; when to look again.
+  [[nodiscard]] std::int64_t check(std::int64_t now_ns);
 
  private:
   void on_outcome(SampleCache::Outcome outcome, const SampleEnvelope& header);
   void unmatch(const EndpointId& writer, bool failed);
+  [[nodiscard]] std::int64_t check_leases(std::int64_t now_ns);
 
   const EndpointFacts facts_;
   EndpointQos qos_;
@@ -70,6 +79,7 @@ class ReaderCore {
   std::map<EndpointId, std::uint64_t> had_;  // of writers that are there: the last message that came
   ReaderStatuses statuses_;
   std::map<EndpointId, EndpointFacts> matched_;
+  std::map<EndpointId, Lease> leases_;                        // of those of the matched that have an end
   std::map<std::array<std::uint64_t, 2>, std::int64_t> due_;  // by instance, where there is a deadline
   std::function<bool(const void*)> filter_;
 };

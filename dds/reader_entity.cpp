@@ -18,8 +18,8 @@ std::shared_ptr<ReaderEntity> ReaderEntity::make(const std::shared_ptr<Surroundi
   auto made = std::make_shared<ReaderEntity>(subscriber, topic, qos, std::move(filter));
   made->core_->board().bind(made);
   made->set_listener(listening);
-  made->tell();
   subscriber->readers().add(made);
+  if (subscriber->enabled() && subscriber->enables()) made->enable();
   return made;
 }
 
@@ -30,6 +30,7 @@ ReaderEntity::ReaderEntity(std::shared_ptr<Surroundings> subscriber, std::shared
   facts.qos = requested(qos, subscriber_->qos(), topic_->qos());
   if (subscriber_->participant() != topic_->participant())
     throw dds::core::PreconditionNotMetError("the subscriber and the topic are of different participants");
+  if (!builtin()) topic_->check_enabled();
   DomainCore& domain = *topic_->participant()->core();
   facts.id = domain.new_id();
   core_ = std::make_shared<ReaderCore>(facts, cache_rules(qos),
@@ -37,9 +38,17 @@ ReaderEntity::ReaderEntity(std::shared_ptr<Surroundings> subscriber, std::shared
   core_->set_filter(std::move(filter));
 }
 
+void ReaderEntity::enable() {
+  const std::lock_guard changing(changing_);
+  if (told_) return;
+  if (!subscriber_->enabled()) throw dds::core::PreconditionNotMetError("the subscriber is not enabled; enable it first");
+  tell();
+}
+
 void ReaderEntity::tell() {
   DomainCore& domain = *topic_->participant()->core();
-  const EndpointFacts& facts = core_->facts();
+  EndpointFacts facts = core_->facts();
+  facts.qos = requested(qos_.get(), subscriber_->qos(), topic_->qos());
   if (builtin()) {
     const std::lock_guard lock(domain.monitor().mutex);
     domain.builtin_readers().add(core_, domain.table());
@@ -51,14 +60,15 @@ void ReaderEntity::tell() {
   }
   {
     const std::lock_guard lock(domain.monitor().mutex);
+    core_->change(facts.qos);
     domain.hub(facts.topic).add_reader(core_);
-    watch_deadlines(domain, core_);
+    watch(domain, core_);
   }
   try {
     outside([&] { domain.announce(facts); });
   } catch (...) {
     const std::lock_guard lock(domain.monitor().mutex);
-    domain.listeners().remove_timer(facts.id);
+    domain.timers().remove(facts.id);
     domain.hub(facts.topic).remove_reader(facts.id);
     throw;
   }
@@ -72,10 +82,12 @@ void ReaderEntity::change(const dds::sub::qos::DataReaderQos& qos) {
   EndpointFacts facts = core_->facts();
   facts.qos = requested(qos, subscriber_->qos(), topic_->qos());
   DomainCore& domain = *topic_->participant()->core();
-  outside([&] { domain.announce(facts); });
+  if (told_) outside([&] { domain.announce(facts); });
   qos_.set(qos);
+  const CacheRules rules = cache_rules(qos);
   const std::lock_guard lock(domain.monitor().mutex);
-  watch_deadlines(domain, core_);
+  core_->cache().change_lifecycle(rules.no_writers_ns_max, rules.disposed_ns_max);
+  if (told_) watch(domain, core_);
 }
 
 ReaderEntity::~ReaderEntity() {
@@ -85,7 +97,7 @@ ReaderEntity::~ReaderEntity() {
   listen(domain, core_->board(), nullptr, {});
   if (!builtin()) domain.withdraw(facts.id, true);
   const std::lock_guard lock(domain.monitor().mutex);
-  domain.listeners().remove_timer(facts.id);
+  domain.timers().remove(facts.id);
   if (builtin())
     domain.builtin_readers().remove(facts.id);
   else
@@ -93,6 +105,8 @@ ReaderEntity::~ReaderEntity() {
 }
 
 std::vector<ReadSample> ReaderEntity::get(const SampleSelection& which, bool take) {
+  if (!told_)
+    throw dds::core::NotEnabledError("topic " + topic_->name() + ": the reader is not enabled; call enable() first");
   DomainCore& domain = *topic_->participant()->core();
   const std::lock_guard lock(domain.monitor().mutex);
   core_->board().clear_data();

@@ -21,7 +21,7 @@ SampleCache::Outcome SampleCache::add(const SampleEnvelope& header, std::shared_
   auto found = instances_.find(header.key.words);
   if (kind != SampleKind::data) {
     if (found == instances_.end()) return Outcome::unknown;
-    return change(found->second, header, kind);
+    return change(found->second, header, kind, now_ns);
   }
   if (expiry(header) <= now_ns) return Outcome::unwanted;
   if (found == instances_.end()) {
@@ -97,7 +97,8 @@ SampleCache::Outcome SampleCache::store(Instance& instance, const SampleEnvelope
   return Outcome::stored;
 }
 
-SampleCache::Outcome SampleCache::change(Instance& instance, const SampleEnvelope& header, SampleKind kind) {
+SampleCache::Outcome SampleCache::change(Instance& instance, const SampleEnvelope& header, SampleKind kind,
+                                         std::int64_t now_ns) {
   const std::uint32_t before = instance.state;
   const bool owns = !rules_.exclusive || !instance.owner || instance.owner->second == header.writer;
   const bool disposes = kind == SampleKind::dispose || kind == SampleKind::both;
@@ -113,13 +114,14 @@ SampleCache::Outcome SampleCache::change(Instance& instance, const SampleEnvelop
     forget_if_done(header.key);
     return Outcome::unwanted;
   }
+  instance.ended_ns = now_ns;
   SampleEnvelope news = header;  // it does not expire, and is the last of its instance
   news.lifespan_ns = endless;
   if (instance.last_source) news.source_timestamp = std::max(news.source_timestamp, *instance.last_source);
   return store(instance, news, nullptr);
 }
 
-bool SampleCache::on_gone(const EndpointId& writer) {
+bool SampleCache::on_gone(const EndpointId& writer, std::int64_t now_ns) {
   bool changed = false;
   std::vector<Digest> touched;
   for (auto& [key, instance] : instances_) {
@@ -129,7 +131,7 @@ bool SampleCache::on_gone(const EndpointId& writer) {
     SampleEnvelope header;
     header.key = key;
     header.writer = writer;
-    changed = change(instances_.at(key.words), header, SampleKind::unregister) == Outcome::stored || changed;
+    changed = change(instances_.at(key.words), header, SampleKind::unregister, now_ns) == Outcome::stored || changed;
   }
   return changed;
 }
@@ -200,6 +202,36 @@ void SampleCache::forget_if_done(const Digest& key) {
   if (found == instances_.end()) return;
   const Instance& instance = found->second;
   if (instance.state != instance_alive && instance.samples.empty() && instance.writers.empty()) instances_.erase(found);
+}
+
+void SampleCache::change_lifecycle(std::int64_t no_writers_ns_max, std::int64_t disposed_ns_max) noexcept {
+  rules_.no_writers_ns_max = no_writers_ns_max;
+  rules_.disposed_ns_max = disposed_ns_max;
+}
+
+std::int64_t SampleCache::purge(std::int64_t now_ns) {
+  const auto behind = [&](std::int64_t from, std::int64_t length) {
+    return length < endless - from ? from + length : endless;
+  };
+  // Whatever ends meanwhile is due later.
+  std::int64_t next = behind(now_ns, std::min(rules_.no_writers_ns_max, rules_.disposed_ns_max));
+  if (next == endless) return next;
+  std::vector<Digest> over;
+  for (const auto& [key, instance] : instances_) {
+    if (instance.state == instance_alive) continue;
+    const std::int64_t due =
+        behind(instance.ended_ns, instance.state == instance_disposed ? rules_.disposed_ns_max : rules_.no_writers_ns_max);
+    if (due <= now_ns)
+      over.push_back(Digest{key});
+    else
+      next = std::min(next, due);
+  }
+  for (const Digest& key : over) {
+    Instance& instance = instances_.at(key.words);
+    while (!instance.samples.empty()) drop(instance, *instance.samples.begin());
+    forget_if_done(key);
+  }
+  return next;
 }
 
 std::vector<Digest> SampleCache::alive() const {

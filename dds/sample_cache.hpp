@@ -27,8 +27,10 @@ struct CacheRules {
   std::size_t instances_max = 0;
   std::size_t instance_samples_max = 0;
   std::int64_t separation_ns = 0;  ///< a sample of an instance that came sooner than so behind another's is left out
-  bool exclusive = false;          ///< one writer at a time, the strongest
-  bool by_source = false;          ///< in the order of the writers' clocks
+  std::int64_t no_writers_ns_max = endless;  ///< so long samples of an instance without writers stay
+  std::int64_t disposed_ns_max = endless;    ///< and of one that was disposed of
+  bool exclusive = false;                    ///< one writer at a time, the strongest
+  bool by_source = false;                    ///< in the order of the writers' clocks
   bool waits = false;  ///< reliable, of a history of all: nothing is dropped; `full` says that nothing more is to come
 };
 
@@ -73,13 +75,16 @@ class SampleCache {
   explicit SampleCache(const CacheRules& rules) : rules_(rules) {}
   /// From now on samples that come sooner than so are left out.
   void change_separation(std::int64_t separation_ns) noexcept { rules_.separation_ns = separation_ns; }
+  void change_lifecycle(std::int64_t no_writers_ns_max, std::int64_t disposed_ns_max) noexcept;
+  /// Lets samples go whose instance has been without life for as long as they stay. When to look again.
+  [[nodiscard]] std::int64_t purge(std::int64_t now_ns);
   /// The instances that are alive.
   [[nodiscard]] std::vector<Digest> alive() const;
 
   /// Takes in what a writer says. `data` is null for news without a sample. `strength`: the writer's.
   Outcome add(const SampleEnvelope& header, std::shared_ptr<const void> data, std::int32_t strength, std::int64_t now_ns);
   /// That writer is gone: instances that it alone wrote have no writers. Whether that changed any.
-  bool on_gone(const EndpointId& writer);
+  bool on_gone(const EndpointId& writer, std::int64_t now_ns);
   /// Hands out, and lets go of where `take`.
   [[nodiscard]] std::vector<ReadSample> get(const SampleSelection& which, bool take, std::int64_t now_ns);
   /// Whether `get` would hand out something.
@@ -105,6 +110,7 @@ class SampleCache {
     std::uint32_t state = instance_alive;
     std::uint32_t disposed_generation = 0;
     std::uint32_t no_writers_generation = 0;
+    std::int64_t ended_ns = 0;                // when it came to its state, if it is not alive
     std::optional<std::int64_t> last_source;  // of a sample that was taken in
     std::optional<std::pair<std::int32_t, EndpointId>> owner;
   };
@@ -114,7 +120,7 @@ class SampleCache {
   Outcome make_room(Instance& instance);
   [[nodiscard]] bool wanted(Instance& instance, const SampleEnvelope& header, std::int32_t strength) const;
   void revive(Instance& instance);
-  Outcome change(Instance& instance, const SampleEnvelope& header, SampleKind kind);
+  Outcome change(Instance& instance, const SampleEnvelope& header, SampleKind kind, std::int64_t now_ns);
   [[nodiscard]] bool selects(const SampleSelection& which, const Stored& stored, const Instance& instance,
                              std::int64_t now_ns) const;
   void drop(Instance& instance, const Place& place);

@@ -45,12 +45,8 @@ void check_limits(const History& history, const ResourceLimits& limits) {
 template <class Qos>
 void check_common(const Qos& qos) {
   const auto& liveliness = qos.template policy<Liveliness>();
-  if (liveliness.kind() != LivelinessKind::AUTOMATIC)
-    refuse("Liveliness", "the group finds out which participants live, so AUTOMATIC is the only kind");
-  if (liveliness.lease_duration() != Duration::infinite())
-    refuse("Liveliness",
-           "when a participant counts as dead is the group's to say ([SPINDRIFT] suspect_after_ms and the fabric), so the "
-           "lease_duration is infinite");
+  if (liveliness.lease_duration() == Duration::zero())
+    throw InvalidArgumentError("policy Liveliness: a lease_duration is more than zero");
   if (qos.template policy<Deadline>().period() == Duration::zero())
     throw InvalidArgumentError("policy Deadline: a period is more than zero");
   check_limits(qos.template policy<History>(), qos.template policy<ResourceLimits>());
@@ -141,11 +137,7 @@ EndpointQos common(const Qos& qos, const dds::pub::qos::PublisherQos& around) {
 
 }  // namespace
 
-void check(const dds::domain::qos::DomainParticipantQos& qos) {
-  check_data(qos.policy<UserData>(), "UserData");
-  if (!qos.policy<EntityFactory>().autoenable_created_entities())
-    refuse("EntityFactory", "entities are enabled when they are made");
-}
+void check(const dds::domain::qos::DomainParticipantQos& qos) { check_data(qos.policy<UserData>(), "UserData"); }
 
 EndpointQos told(const dds::domain::qos::DomainParticipantQos& qos) {
   EndpointQos made;
@@ -170,8 +162,6 @@ void check(const dds::topic::qos::TopicQos& qos) {
 
 void check(const dds::pub::qos::PublisherQos& qos) {
   check_data(qos.policy<GroupData>(), "GroupData");
-  if (!qos.policy<EntityFactory>().autoenable_created_entities())
-    refuse("EntityFactory", "entities are enabled when they are made");
   const auto& presentation = qos.policy<Presentation>();
   if (presentation.access_scope() == PresentationAccessScopeKind::GROUP)
     refuse("Presentation", "topics have no order among each other, so GROUP is no access scope");
@@ -223,11 +213,6 @@ EndpointQos requested(const dds::sub::qos::DataReaderQos& qos, const dds::sub::q
                       const dds::topic::qos::TopicQos& topic) {
   check_data(qos.policy<UserData>(), "UserData");
   check_common(qos);
-  const auto& lifecycle = qos.policy<ReaderDataLifecycle>();
-  if (lifecycle.autopurge_nowriter_samples_delay() != Duration::infinite() ||
-      lifecycle.autopurge_disposed_samples_delay() != Duration::infinite()) {
-    refuse("ReaderDataLifecycle", "samples stay until they are taken");
-  }
   if (qos.policy<TimeBasedFilter>().minimum_separation() > qos.policy<Deadline>().period())
     contradict("policies TimeBasedFilter and Deadline: the minimum_separation is more than the period");
   EndpointQos made = common(qos, subscriber);
@@ -244,6 +229,9 @@ CacheRules cache_rules(const dds::sub::qos::DataReaderQos& qos) {
   rules.instances_max = bound(limits.max_instances());
   rules.instance_samples_max = bound(limits.max_samples_per_instance());
   rules.separation_ns = qos.policy<TimeBasedFilter>().minimum_separation().to_nanosecs();
+  const auto& lifecycle = qos.policy<ReaderDataLifecycle>();
+  rules.no_writers_ns_max = lifecycle.autopurge_nowriter_samples_delay().to_nanosecs();
+  rules.disposed_ns_max = lifecycle.autopurge_disposed_samples_delay().to_nanosecs();
   rules.exclusive = qos.policy<Ownership>().kind() == OwnershipKind::EXCLUSIVE;
   rules.by_source = qos.policy<DestinationOrder>().kind() == DestinationOrderKind::BY_SOURCE_TIMESTAMP;
   rules.waits = history.kind() == HistoryKind::KEEP_ALL && qos.policy<Reliability>().kind() == ReliabilityKind::RELIABLE;

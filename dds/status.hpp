@@ -68,6 +68,9 @@ class SampleLostStatus : public CountedStatus {};
 /// A participant was refused a topic of that name, because it has another type or Reliability.
 class InconsistentTopicStatus : public CountedStatus {};
 
+/// A writer was not said to live within its lease.
+class LivelinessLostStatus : public CountedStatus {};
+
 class SampleRejectedState {
  public:
   enum Kind : std::uint8_t { NOT_REJECTED, REJECTED_BY_SAMPLES_LIMIT, REJECTED_BY_INSTANCES_LIMIT };

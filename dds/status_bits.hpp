@@ -15,6 +15,7 @@ struct StatusBit {
   static constexpr std::uint32_t rejected = 1U << 8;
   static constexpr std::uint32_t data_on_readers = 1U << 9;
   static constexpr std::uint32_t data = 1U << 10;
+  static constexpr std::uint32_t liveliness_lost = 1U << 11;
   static constexpr std::uint32_t liveliness = 1U << 12;
   static constexpr std::uint32_t publication = 1U << 13;
   static constexpr std::uint32_t subscription = 1U << 14;

@@ -54,46 +54,16 @@ void ListenerThread::post(std::shared_ptr<StatusBoard> of, std::shared_ptr<Statu
   wake_.notify_all();
 }
 
-void ListenerThread::add_timer(const EndpointId& id, Check check) {
-  timers_.insert_or_assign(id, Timer{std::move(check), 0});
-  look_again();
-}
-
-void ListenerThread::look_again() {
-  for (auto& [id, timer] : timers_) timer.due_ns = 0;
-  looks_again_ = true;
-  wake_.notify_all();
-}
-
 void ListenerThread::await_idle(std::unique_lock<std::mutex>& lock, const StatusBoard& board) {
   if (is_current()) return;
   monitor_.changed.wait(lock, [&] { return running_ != &board; });
 }
 
-std::int64_t ListenerThread::check_timers() {
-  const std::int64_t now = steady_ns();
-  std::int64_t next = endless;
-  for (auto& [id, timer] : timers_) {
-    if (timer.due_ns <= now) timer.due_ns = timer.check(now);
-    next = std::min(next, timer.due_ns);
-  }
-  return next;
-}
-
 void ListenerThread::run() {
   std::unique_lock lock(monitor_.mutex);
-  while (!stops_) {
-    looks_again_ = false;
-    const std::int64_t due = check_timers();
-    if (posted_.empty()) {
-      const auto woken = [&] { return stops_ || looks_again_ || !posted_.empty(); };
-      if (due == endless) {
-        wake_.wait(lock, woken);
-      } else {
-        wake_.wait_for(lock, std::chrono::nanoseconds(std::max<std::int64_t>(due - steady_ns(), 0)), woken);
-      }
-      continue;
-    }
+  for (;;) {
+    wake_.wait(lock, [&] { return stops_ || !posted_.empty(); });
+    if (stops_) return;
     const Posted next = std::move(posted_.front());
     posted_.pop_front();
     tell(lock, next);

@@ -1,6 +1,7 @@
 // The statuses of one entity that changed, and whoever hears of it: conditions, and a listener on its participant's thread.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -19,6 +20,8 @@ namespace spindrift::topics {
 struct Monitor {
   std::mutex mutex;
   std::condition_variable changed;
+  /// The last time that the application asserted that the participant lives, or wrote by a writer that says so.
+  std::atomic<std::int64_t> asserted_ns{0};
 
   /// Waits until `done` holds, at most so many nanoseconds; whether it does.
   template <class Done>
@@ -47,8 +50,8 @@ class ProcessBell {
 
 class StatusBoard;
 
-/// The thread that calls the listeners of one participant's entities, one at a time, and looks at their deadlines. So a
-/// listener may wait, write and read, and holds up other listeners alone.
+/// The thread that calls the listeners of one participant's entities, one at a time. So a listener may wait, write
+/// and read, and holds up other listeners alone.
 class ListenerThread {
  public:
   explicit ListenerThread(Monitor& monitor) : monitor_(monitor) {}
@@ -64,34 +67,21 @@ class ListenerThread {
   // With the monitor held:
   /// `listening`'s listener is to be told what is posted for it on the board `of`.
   void post(std::shared_ptr<StatusBoard> of, std::shared_ptr<StatusBoard> listening);
-  /// `check(now)` looks at what is due, and returns when it is to be called next; both on the steady clock.
-  using Check = std::function<std::int64_t(std::int64_t now_ns)>;
-  void add_timer(const EndpointId& id, Check check);
-  void remove_timer(const EndpointId& id) { timers_.erase(id); }
-  /// Something is due earlier than was said.
-  void look_again();
   /// Returns when that board's listener does not run; at once on its own thread.
   void await_idle(std::unique_lock<std::mutex>& lock, const StatusBoard& board);
 
  private:
-  struct Timer {
-    Check check;
-    std::int64_t due_ns;
-  };
   struct Posted {
     std::shared_ptr<StatusBoard> of;
     std::shared_ptr<StatusBoard> listening;
   };
   void run();
   void tell(std::unique_lock<std::mutex>& lock, const Posted& posted);
-  [[nodiscard]] std::int64_t check_timers();
 
   Monitor& monitor_;
   std::condition_variable wake_;
   std::deque<Posted> posted_;
-  std::map<EndpointId, Timer> timers_;
   const StatusBoard* running_ = nullptr;
-  bool looks_again_ = false;
   bool stops_ = false;
   std::thread thread_;
 };

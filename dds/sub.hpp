@@ -53,6 +53,8 @@ class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
   void listener(SubscriberListener* listener, const core::status::StatusMask& mask);
   /// Calls `on_data_available` of the listeners of those readers that have samples: for `on_data_on_readers`, on its thread.
   void notify_datareaders();
+  /// And, if its EntityFactory says so, its readers, where it was made without.
+  void enable() { delegate()->enable(); }
   [[nodiscard]] core::status::StatusMask status_changes() const {
     return core::status::StatusMask(delegate()->status_changes());
   }
@@ -147,6 +149,8 @@ class AnyDataReader : public core::Reference<spindrift::topics::ReaderEntity> {
   [[nodiscard]] core::status::StatusMask status_changes() const {
     return core::status::StatusMask(delegate()->status_changes());
   }
+  /// Lets others know of it, where its subscriber made it without. Throws PreconditionNotMetError: that is not enabled.
+  void enable() { delegate()->enable(); }
   /// Throws InvalidDowncastError: it is of another type.
   template <class T>
   [[nodiscard]] DataReader<T> get() const {

@@ -73,6 +73,7 @@ void TopicHub::on_reader_told(const EndpointFacts& facts, bool ignored) {
 
 void TopicHub::on_writer_told(const EndpointFacts& facts, bool ignored) {
   if (ended_early_.erase(facts.id) > 0) return;
+  leased_ = leased_ || facts.qos.times.lease != endless;
   const bool changed = !writers_.insert_or_assign(facts.id, facts).second;
   for (const auto& [id, reader] : local_readers_) {
     if (!ignored) match(*reader, facts, changed);
@@ -90,6 +91,22 @@ void TopicHub::match(ReaderCore& reader, const EndpointFacts& writer, bool chang
   const bool before = reader.wants(writer.id);
   reader.on_writer(writer);
   if (changed && !before && reader.wants(writer.id)) give_history(reader, &writer.id);
+}
+
+void TopicHub::on_alive(const EndpointId& writer, std::uint8_t liveliness) {
+  constexpr std::uint8_t by_topic = 2;
+  for (const auto& [id, facts] : writers_) {
+    if (facts.qos.liveliness != liveliness) continue;
+    if (liveliness == by_topic ? id != writer : id.process() != writer.process()) continue;
+    for (const auto& [own, reader] : local_readers_) reader->on_alive(id);
+  }
+}
+
+std::optional<std::uint8_t> TopicHub::lease_kind(const EndpointId& writer) const {
+  if (!leased_) return std::nullopt;
+  const auto found = writers_.find(writer);
+  if (found == writers_.end() || found->second.qos.times.lease == endless) return std::nullopt;
+  return found->second.qos.liveliness;
 }
 
 void TopicHub::on_inconsistent() {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,6 +39,10 @@ class TopicHub {
   void on_removed(const EndpointFacts& facts, bool ended);
   /// From now on that writer or reader matches nothing here, and none of its samples come.
   void ignore(const EndpointId& id);
+  /// That writer, or all of that kind of liveliness of its process, said that they live, or wrote.
+  void on_alive(const EndpointId& writer, std::uint8_t liveliness);
+  /// How others are told that the writer lives: by a lease of that kind. Nothing: it has none that ends.
+  [[nodiscard]] std::optional<std::uint8_t> lease_kind(const EndpointId& writer) const;
   void add_topic(const EndpointId& id, const std::shared_ptr<TopicCore>& topic) { local_topics_.emplace(id, topic); }
   void remove_topic(const EndpointId& id) { local_topics_.erase(id); }
   /// A participant was refused the topic, because it has it otherwise.
@@ -84,6 +89,7 @@ class TopicHub {
   Subgroup* subgroup_ = nullptr;
   const TypeSupport* type_ = nullptr;
   bool held_ = false;
+  bool leased_ = false;  // some writer had a lease that ends
   TopicHistory history_;
   std::map<EndpointId, EndpointFacts> writers_;  // those of which something may still come
   std::map<EndpointId, EndpointFacts> readers_;  // all of the domain

@@ -32,7 +32,7 @@ WriterCore::WriterCore(Monitor& monitor, Subgroup& subgroup, EndpointFacts facts
       facts_(std::move(facts)),
       type_(type),
       board_(std::move(board)),
-      deadline_ns_(facts_.qos.times.deadline),
+      times_{facts_.qos.times.deadline, steady_ns()},
       rules_(rules),
       qos_(facts_.qos) {}
 
@@ -40,6 +40,7 @@ void WriterCore::write(std::span<const std::byte> bytes, const Digest& key, Samp
   const std::lock_guard lock(sending_);
   send(bytes, key, kind, source_timestamp, rules_.blocking_ns_max);
   note_instance(bytes, key, kind);
+  assert_alive();
 }
 
 void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp,
@@ -87,6 +88,32 @@ void WriterCore::note_instance(std::span<const std::byte> bytes, const Digest& k
     due_.erase(key.words);
 }
 
+void WriterCore::assert_alive() noexcept {
+  const std::int64_t now = steady_ns();
+  times_.asserted_ns = now;
+  if (facts_.qos.liveliness == static_cast<std::uint8_t>(dds::core::policy::LivelinessKind::MANUAL_BY_PARTICIPANT))
+    monitor_.asserted_ns = now;
+}
+
+std::int64_t WriterCore::check_lease(std::int64_t now_ns) {
+  using dds::core::policy::LivelinessKind;
+  const auto kind = static_cast<LivelinessKind>(facts_.qos.liveliness);
+  const std::int64_t length = facts_.qos.times.lease;
+  // The participant itself says that an AUTOMATIC one lives.
+  if (kind == LivelinessKind::AUTOMATIC || length >= endless - now_ns) return endless;
+  std::int64_t asserted = times_.asserted_ns;
+  if (kind == LivelinessKind::MANUAL_BY_PARTICIPANT) asserted = std::max(asserted, monitor_.asserted_ns.load());
+  if (now_ns - asserted < length) {
+    times_.lost = false;
+    return asserted + length;
+  }
+  if (!times_.lost.exchange(true)) {
+    statuses_.liveliness_lost.count();
+    board_->raise(StatusBit::liveliness_lost);
+  }
+  return now_ns + length;
+}
+
 void WriterCore::change_rules(const WriterRules& rules) {
   const std::lock_guard lock(sending_);
   rules_ = rules;
@@ -95,7 +122,7 @@ void WriterCore::change_rules(const WriterRules& rules) {
 void WriterCore::change(const EndpointQos& qos) {
   const bool renewed = qos.times.deadline != qos_.times.deadline;
   qos_ = qos;
-  deadline_ns_ = qos.times.deadline;
+  times_.deadline_ns = qos.times.deadline;
   if (!renewed) return;
   if (qos.times.deadline == endless) due_.clear();
   for (auto& [key, at] : due_) at = steady_ns() + qos.times.deadline;
@@ -163,11 +190,14 @@ void WriterCore::on_reader_gone(const EndpointId& reader) {
   board_->raise(StatusBit::publication);
 }
 
-std::int64_t WriterCore::check_deadlines(std::int64_t now_ns) {
-  return count_missed(due_, deadline_ns(), now_ns, [&](const Digest& instance) {
+std::int64_t WriterCore::check(std::int64_t now_ns) {
+  const std::int64_t lease = check_lease(now_ns);
+  if (deadline_ns() == endless) return lease;
+  const std::int64_t deadline = count_missed(due_, deadline_ns(), now_ns, [&](const Digest& instance) {
     statuses_.deadline.note(InstanceHandle(instance));
     board_->raise(StatusBit::offered_deadline);
   });
+  return std::min(lease, deadline);
 }
 
 }  // namespace spindrift::topics

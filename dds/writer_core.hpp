@@ -19,6 +19,7 @@ struct WriterStatuses {
   dds::core::status::PublicationMatchedStatus matched;
   dds::core::status::OfferedIncompatibleQosStatus incompatible;
   dds::core::status::OfferedDeadlineMissedStatus deadline;
+  dds::core::status::LivelinessLostStatus liveliness_lost;
 };
 
 /// How a writer's samples travel.
@@ -30,6 +31,13 @@ struct WriterRules {
   bool disposes = true;     ///< what it unregisters
 };
 
+/// Times of a writer that any thread may look at.
+struct DueTimes {
+  std::atomic<std::int64_t> deadline_ns;
+  std::atomic<std::int64_t> asserted_ns;  ///< when it was last said to live
+  std::atomic<bool> lost = false;         ///< that was not within its lease
+};
+
 class WriterCore {
  public:
   WriterCore(Monitor& monitor, Subgroup& subgroup, EndpointFacts facts, const TypeSupport& type, const WriterRules& rules,
@@ -37,7 +45,7 @@ class WriterCore {
 
   /// As it was made.
   [[nodiscard]] const EndpointFacts& facts() const noexcept { return facts_; }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept { return deadline_ns_.load(); }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept { return times_.deadline_ns.load(); }
   [[nodiscard]] StatusBoard& board() noexcept { return *board_; }
   [[nodiscard]] const std::shared_ptr<StatusBoard>& shared_board() const noexcept { return board_; }
 
@@ -46,6 +54,8 @@ class WriterCore {
   void write(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp);
   /// From now on samples travel so.
   void change_rules(const WriterRules& rules);
+  /// It lives, as the application says, or as a write shows. Any thread.
+  void assert_alive() noexcept;
   /// Tells that nothing follows, and of all its instances before. Waits for space for a second at most.
   void end();
   /// Remembers an instance for calls that name it by its handle.
@@ -66,11 +76,13 @@ class WriterCore {
   void on_reader_gone(const EndpointId& reader);
   void on_delivered(std::uint64_t sequence) noexcept { delivered_ = sequence; }
   void on_closed(const std::string& why) { closed_ = why; }
-  [[nodiscard]] std::int64_t check_deadlines(std::int64_t now_ns);
+  /// Looks at the deadlines of instances, and at its lease; when to look again.
+  [[nodiscard]] std::int64_t check(std::int64_t now_ns);
 
  private:
   void send(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp,
             std::int64_t blocking_ns_max);
+  [[nodiscard]] std::int64_t check_lease(std::int64_t now_ns);
   void note_instance(std::span<const std::byte> bytes, const Digest& key, SampleKind kind);
 
   Monitor& monitor_;
@@ -78,7 +90,7 @@ class WriterCore {
   const EndpointFacts facts_;
   const TypeSupport& type_;
   const std::shared_ptr<StatusBoard> board_;
-  std::atomic<std::int64_t> deadline_ns_;
+  DueTimes times_;
   std::mutex sending_;  // sequences are sent in their order
   // Behind it:
   WriterRules rules_;

@@ -18,8 +18,8 @@ std::shared_ptr<WriterEntity> WriterEntity::make(const std::shared_ptr<Surroundi
   auto made = std::make_shared<WriterEntity>(publisher, topic, qos);
   made->core_->board().bind(made);
   made->set_listener(listening);
-  made->tell();
   publisher->writers().add(made);
+  if (publisher->enabled() && publisher->enables()) made->enable();
   return made;
 }
 
@@ -31,6 +31,7 @@ WriterEntity::WriterEntity(std::shared_ptr<Surroundings> publisher, std::shared_
   const WriterRules rules = writer_rules(qos);
   if (publisher_->participant() != topic_->participant())
     throw dds::core::PreconditionNotMetError("the publisher and the topic are of different participants");
+  topic_->check_enabled();
   DomainCore& domain = *topic_->participant()->core();
   facts.id = domain.new_id();
   outside([&] {
@@ -42,19 +43,36 @@ WriterEntity::WriterEntity(std::shared_ptr<Surroundings> publisher, std::shared_
   });
 }
 
+void WriterEntity::enable() {
+  const std::lock_guard changing(changing_);
+  if (told_) return;
+  if (!publisher_->enabled()) throw dds::core::PreconditionNotMetError("the publisher is not enabled; enable it first");
+  tell();
+}
+
+void WriterEntity::check_enabled() const {
+  if (!told_)
+    throw dds::core::NotEnabledError("topic " + topic_->name() + ": the writer is not enabled; call enable() first");
+}
+
 void WriterEntity::tell() {
   DomainCore& domain = *topic_->participant()->core();
-  const EndpointFacts& facts = core_->facts();
+  EndpointFacts facts = core_->facts();
+  facts.qos = offered(qos_.get(), publisher_->qos(), topic_->qos());
+  core_->assert_alive();
   {
     const std::lock_guard lock(domain.monitor().mutex);
+    core_->change(facts.qos);
     domain.hub(facts.topic).add_writer(core_);
-    watch_deadlines(domain, core_);
+    watch(domain, core_);
+    if (facts.qos.liveliness == 0 && facts.qos.times.lease != endless) domain.beat_for(facts.id, facts.qos.times.lease);
   }
   try {
     outside([&] { domain.announce(facts); });
   } catch (...) {
     const std::lock_guard lock(domain.monitor().mutex);
-    domain.listeners().remove_timer(facts.id);
+    domain.timers().remove(facts.id);
+    domain.beat_no_more_for(facts.id);
     domain.hub(facts.topic).remove_writer(facts.id);
     throw;
   }
@@ -69,10 +87,16 @@ void WriterEntity::change(const dds::pub::qos::DataWriterQos& qos) {
   const WriterRules rules = writer_rules(qos);
   core_->change_rules(rules);
   DomainCore& domain = *topic_->participant()->core();
-  outside([&] { domain.announce(facts); });
+  if (told_) outside([&] { domain.announce(facts); });
   qos_.set(qos);
   const std::lock_guard lock(domain.monitor().mutex);
-  watch_deadlines(domain, core_);
+  if (told_) watch(domain, core_);
+}
+
+void WriterEntity::assert_liveliness() {
+  check_enabled();
+  core_->assert_alive();
+  outside([&] { topic_->participant()->core()->assert_alive(core_->facts().id, core_->facts().qos.liveliness); });
 }
 
 WriterEntity::~WriterEntity() {
@@ -90,22 +114,27 @@ WriterEntity::~WriterEntity() {
   }
   domain.withdraw(facts.id, ended);
   const std::lock_guard lock(domain.monitor().mutex);
-  domain.listeners().remove_timer(facts.id);
+  domain.timers().remove(facts.id);
+  domain.beat_no_more_for(facts.id);
   domain.hub(facts.topic).remove_writer(facts.id);
 }
 
 void WriterEntity::write(std::span<const std::byte> bytes, const Digest& key, std::optional<dds::core::Time> when) {
+  check_enabled();
   outside([&] { core_->write(bytes, key, SampleKind::data, when ? when->to_nanosecs() : wall_ns()); });
 }
 InstanceHandle WriterEntity::register_instance(std::span<const std::byte> bytes, const Digest& key) {
+  check_enabled();
   core_->register_instance(bytes, key);
   return InstanceHandle(key);
 }
 void WriterEntity::unregister(std::span<const std::byte> bytes, const Digest& key) {
+  check_enabled();
   const bool disposes = qos_.get().policy<dds::core::policy::WriterDataLifecycle>().autodispose_unregistered_instances();
   outside([&] { core_->write(bytes, key, disposes ? SampleKind::both : SampleKind::unregister, wall_ns()); });
 }
 void WriterEntity::dispose(std::span<const std::byte> bytes, const Digest& key) {
+  check_enabled();
   outside([&] { core_->write(bytes, key, SampleKind::dispose, wall_ns()); });
 }
 
@@ -123,6 +152,7 @@ void WriterEntity::dispose(const InstanceHandle& instance) { dispose(registered(
 bool WriterEntity::is_registered(const Digest& key) { return core_->registered(key).has_value(); }
 
 void WriterEntity::wait_for_acknowledgments(const dds::core::Duration& limit) {
+  check_enabled();
   if (core_->facts().qos.reliability == 0) return;  // as DDS has it: nobody acknowledges
   if (outside([&] { return core_->await_delivered(limit.to_nanosecs()); })) return;
   throw dds::core::TimeoutError("topic " + topic_->name() +

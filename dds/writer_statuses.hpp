@@ -9,5 +9,6 @@ namespace spindrift::topics {
 [[nodiscard]] dds::core::status::PublicationMatchedStatus publication_matched(WriterEntity& writer);
 [[nodiscard]] dds::core::status::OfferedIncompatibleQosStatus offered_incompatible(WriterEntity& writer);
 [[nodiscard]] dds::core::status::OfferedDeadlineMissedStatus offered_deadline(WriterEntity& writer);
+[[nodiscard]] dds::core::status::LivelinessLostStatus liveliness_lost(WriterEntity& writer);
 
 }  // namespace spindrift::topics

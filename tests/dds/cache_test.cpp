@@ -123,7 +123,7 @@ TEST_CASE("with exclusive ownership the strongest writer has an instance, until 
   CHECK(cache.tell(1, SampleKind::dispose, second_writer) == Outcome::unwanted);
   CHECK(cache.write(1, 4, 0, second_writer, 6) == Outcome::stored);
   CHECK(cache.write(1, 5, 0, first_writer, 5) == Outcome::unwanted);
-  CHECK((*cache).on_gone(second_writer));
+  CHECK((*cache).on_gone(second_writer, cache.now));
   CHECK(cache.write(1, 6, 0, first_writer, 5) == Outcome::stored);
   CHECK(cache.values() == Values{1, 3, 4, 6});
 }
@@ -187,8 +187,30 @@ TEST_CASE("an instance has no writers once the last of them is gone") {
   Cache cache({.depth = 0});
   cache.write(1, 1, 0, first_writer);
   cache.write(1, 2, 0, second_writer);
-  CHECK_FALSE((*cache).on_gone(first_writer));
-  CHECK((*cache).on_gone(second_writer));
+  CHECK_FALSE((*cache).on_gone(first_writer, cache.now));
+  CHECK((*cache).on_gone(second_writer, cache.now));
   CHECK(cache.take({.instance_states = instance_no_writers}).size() == 3);
   CHECK((*cache).key_value(Digest{{1, 0}}) == nullptr);
+}
+
+TEST_CASE("an instance that is over keeps its samples for as long as the reader's delays say, each for its own state") {
+  Cache cache({.depth = 0, .no_writers_ns_max = 5 * second, .disposed_ns_max = 2 * second});
+  cache.now = 10 * second;
+  for (std::uint64_t instance : {1, 2, 3}) cache.write(instance, 1);
+  CHECK((*cache).purge(cache.now) == 12 * second);  // nothing that ends from now on is due earlier
+  cache.tell(1, SampleKind::dispose);
+  cache.tell(2, SampleKind::unregister);
+  cache.now = 12 * second - 1;
+  CHECK((*cache).purge(cache.now) == 12 * second);
+  CHECK((*cache).size() == 5);
+  cache.now = 12 * second;
+  CHECK((*cache).purge(cache.now) == 14 * second);
+  CHECK((*cache).size() == 3);
+  cache.now = 15 * second;
+  CHECK((*cache).purge(cache.now) == 17 * second);
+  CHECK(cache.values() == Values{1});
+  (*cache).change_lifecycle(endless, endless);
+  cache.tell(3, SampleKind::dispose);
+  CHECK((*cache).purge(100 * second) == endless);
+  CHECK((*cache).size() == 1);
 }

@@ -41,18 +41,11 @@ std::string refusal(const std::string& policy) { return "policy " + policy + " i
 }  // namespace
 
 TEST_CASE("every policy that is not supported is refused by its name") {
-  CHECK_THAT(of_writer({}, PublisherQos() << EntityFactory(false)), StartsWith(refusal("EntityFactory")));
-  CHECK_THAT(words_of<UnsupportedError>([&] { check(dds::domain::qos::DomainParticipantQos() << EntityFactory(false)); }),
-             StartsWith(refusal("EntityFactory")));
   CHECK_THAT(of_writer({}, PublisherQos() << Presentation(PresentationAccessScopeKind::GROUP)),
              StartsWith(refusal("Presentation")));
   CHECK_THAT(of_writer({}, PublisherQos() << Presentation(PresentationAccessScopeKind::TOPIC, true)),
              StartsWith(refusal("Presentation")));
   CHECK_THAT(of_writer(DataWriterQos() << TransportPriority(1)), StartsWith(refusal("TransportPriority")));
-  CHECK_THAT(of_writer(DataWriterQos() << Liveliness::ManualByTopic()), StartsWith(refusal("Liveliness")));
-  CHECK_THAT(of_reader(DataReaderQos() << Liveliness(LivelinessKind::AUTOMATIC, Duration(1, 0))),
-             StartsWith(refusal("Liveliness")));
-  CHECK_THAT(of_reader(DataReaderQos() << ReaderDataLifecycle(Duration(1, 0))), StartsWith(refusal("ReaderDataLifecycle")));
   CHECK_THAT(of_writer(DataWriterQos() << DurabilityService(Duration(1, 0))), StartsWith(refusal("DurabilityService")));
   CHECK_THAT(of_writer(DataWriterQos() << DurabilityService(Duration::zero(), HistoryKind::KEEP_ALL)),
              StartsWith(refusal("DurabilityService")));
@@ -82,6 +75,7 @@ TEST_CASE("policies that contradict each other, and values out of their range, a
   CHECK_FALSE(of_reader<InvalidArgumentError>(DataReaderQos() << History::KeepLast(0)).empty());
   CHECK_FALSE(of_reader<InvalidArgumentError>(DataReaderQos() << ResourceLimits(0)).empty());
   CHECK_FALSE(of_reader<InvalidArgumentError>(DataReaderQos() << Deadline(Duration::zero())).empty());
+  CHECK_FALSE(of_writer<InvalidArgumentError>(DataWriterQos() << Liveliness::ManualByTopic(Duration::zero())).empty());
   CHECK_FALSE(
       of_writer<InvalidArgumentError>(DataWriterQos() << DurabilityService(Duration::zero(), HistoryKind::KEEP_LAST, 0))
           .empty());
@@ -124,6 +118,11 @@ TEST_CASE("a writer that offers less than a reader requests does not match it, p
   const EndpointQos lazy = offered(DataWriterQos() << LatencyBudget(Duration(1, 0)), {}, {});
   CHECK(mismatches(lazy, requested(DataReaderQos(weakest) << LatencyBudget(Duration(2, 0)), {}, {})).empty());
   CHECK(mismatches(lazy, requested(weakest, {}, {})).at(0).policy_id == policy_id<LatencyBudget>::value);
+  CHECK(id(DataReaderQos(weakest) << Liveliness::ManualByTopic()) == policy_id<Liveliness>::value);
+  CHECK(id(DataReaderQos(weakest) << Liveliness(LivelinessKind::AUTOMATIC, Duration(1, 0))) == policy_id<Liveliness>::value);
+  const EndpointQos lively = offered(DataWriterQos() << Liveliness::ManualByTopic(Duration(1, 0)), {}, {});
+  CHECK(mismatches(lively, requested(DataReaderQos(weakest) << Liveliness::ManualByParticipant(Duration(2, 0)), {}, {}))
+            .empty());
   CHECK(id(DataReaderQos(weakest) << Ownership::Exclusive()) == policy_id<Ownership>::value);
   CHECK(id(DataReaderQos(weakest) << DestinationOrder::SourceTimestamp()) == policy_id<DestinationOrder>::value);
   CHECK(id(weakest, PublisherQos() << Presentation(PresentationAccessScopeKind::TOPIC)) == policy_id<Presentation>::value);

@@ -1,0 +1,57 @@
+// The thread that looks at what is due.
+#include <spindrift/dds/timer_thread.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace spindrift::topics {
+
+void TimerThread::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void TimerThread::stop() {
+  {
+    const std::lock_guard lock(monitor_.mutex);
+    stops_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void TimerThread::add(const EndpointId& id, Check check) {
+  timers_.insert_or_assign(id, Timer{std::move(check), 0});
+  look_again();
+}
+
+void TimerThread::look_again() {
+  for (auto& [id, timer] : timers_) timer.due_ns = 0;
+  looks_again_ = true;
+  wake_.notify_all();
+}
+
+std::int64_t TimerThread::check_timers() {
+  const std::int64_t now = steady_ns();
+  std::int64_t next = endless;
+  for (auto& [id, timer] : timers_) {
+    if (timer.due_ns <= now) timer.due_ns = timer.check(now);
+    next = std::min(next, timer.due_ns);
+  }
+  return next;
+}
+
+void TimerThread::run() {
+  std::unique_lock lock(monitor_.mutex);
+  while (!stops_) {
+    looks_again_ = false;
+    const std::int64_t due = check_timers();
+    const auto woken = [&] { return stops_ || looks_again_; };
+    if (due == endless)
+      wake_.wait(lock, woken);
+    else
+      wake_.wait_for(lock, std::chrono::nanoseconds(std::max<std::int64_t>(due - steady_ns(), 0)), woken);
+  }
+}
+
+}  // namespace spindrift::topics
