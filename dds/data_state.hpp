@@ -117,6 +117,7 @@ class GenerationCount {
 
 class SampleInfo {
  public:
+  SampleInfo() : SampleInfo(spindrift::topics::ReadSample()) {}
   explicit SampleInfo(const spindrift::topics::ReadSample& read);
   [[nodiscard]] bool valid() const { return valid_; }                ///< there are data, not only news of the instance
   [[nodiscard]] core::Time timestamp() const { return timestamp_; }  ///< when it was written, by the writer's clock

@@ -36,6 +36,10 @@ class WriterEntity {
   void enable();
   void assert_liveliness();
   void write(std::span<const std::byte> bytes, const Digest& key, std::optional<dds::core::Time> when);
+  /// `fill` makes the sample where it travels, and returns its key.
+  void write_in_place(std::uint64_t bytes, const std::function<Digest(std::span<std::byte>)>& fill);
+  /// The bytes of a sample of an instance that was registered or written.
+  [[nodiscard]] std::vector<std::byte> registered_sample(const dds::core::InstanceHandle& instance) const;
   [[nodiscard]] dds::core::InstanceHandle register_instance(std::span<const std::byte> bytes, const Digest& key);
   void unregister(std::span<const std::byte> bytes, const Digest& key);
   void dispose(std::span<const std::byte> bytes, const Digest& key);

@@ -174,6 +174,13 @@ decltype(auto) outside(const Call& call) {
   }
 }
 
+/// The sample of such bytes, put into `value`.
+template <class T>
+T& decode_outside(const std::vector<std::byte>& bytes, T& value) {
+  const auto decoded = outside([&] { return value_or_throw(type_support<T>().decode(bytes)); });
+  return value = *static_cast<const T*>(decoded.get());
+}
+
 /// As with_encoded, with errors of what cannot be encoded as dds::core's.
 template <class T, class Use>
 decltype(auto) with_encoded_outside(const T& value, const Use& use) {

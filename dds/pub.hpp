@@ -127,6 +127,26 @@ class NoOpDataWriterListener : public DataWriterListener<T> {
   void on_publication_matched(DataWriter<T>&, const core::status::PublicationMatchedStatus&) override {}
 };
 
+/// A sample to be: its owner fills it, and gives it to its writer.
+template <class T>
+class LoanedSample {
+ public:
+  /// Throws InvalidArgumentError: it was written.
+  [[nodiscard]] T& data() {
+    if (!sample_) throw core::InvalidArgumentError("the loan is over: it was written; borrow another sample");
+    return *sample_;
+  }
+  T* operator->() { return &data(); }
+  T& operator*() { return data(); }
+
+ private:
+  friend class DataWriter<T>;
+  LoanedSample() : sample_(std::make_unique<T>()) {}
+  void give_back() { sample_.reset(); }
+
+  std::unique_ptr<T> sample_;
+};
+
 /// Writes samples of a topic. Any thread; what one thread writes is delivered in its order.
 template <class T>
 class DataWriter : public AnyDataWriter {
@@ -155,6 +175,31 @@ class DataWriter : public AnyDataWriter {
     for (; begin != end; ++begin) write(*begin);
   }
 
+  /// Makes the sample where it travels, in the ring that all participants read, without a copy: `fill(T&)` gets it with all
+  /// fields zero. It may take its time, but participants that come or go wait for it; what it throws goes on, and nothing is
+  /// written. For types that lie in place. Throws as `write`.
+  template <class Fill>
+  void write_in_place(const Fill& fill) {
+    static_assert(spindrift::topics::lies_in_place<T>(), "a type with strings, vectors or optionals has no place in a ring");
+    static_assert(alignof(T) <= 8, "samples in a ring are aligned to 8 bytes");
+    delegate()->write_in_place(sizeof(T), [&](std::span<std::byte> to) {
+      T* const sample = ::new (static_cast<void*>(to.data())) T{};
+      fill(*sample);
+      return spindrift::topics::type_support<T>().key(sample);
+    });
+  }
+  /// Memory for a sample, with all fields zero, which may be filled at leisure, and is copied once, when it is written.
+  [[nodiscard]] LoanedSample<T> loan_sample() const { return LoanedSample<T>(); }
+  /// Throws as `write`, and InvalidArgumentError: it was written already. The loan is over when it returns.
+  void write(LoanedSample<T>&& loan) {
+    write(loan.data());
+    loan.give_back();
+  }
+
+  /// A sample of the instance that was registered or written, for its keys. Throws PreconditionNotMetError: there is none.
+  T& key_value(T& sample, const core::InstanceHandle& instance) const {
+    return spindrift::topics::decode_outside(delegate()->registered_sample(instance), sample);
+  }
   core::InstanceHandle register_instance(const T& sample) {
     return encoded(sample, [&](auto bytes, const auto& key) { return delegate()->register_instance(bytes, key); });
   }

@@ -151,7 +151,22 @@ bool SampleCache::any(const SampleSelection& which, std::int64_t now_ns) const {
   });
 }
 
-std::vector<ReadSample> SampleCache::get(const SampleSelection& which, bool take, std::int64_t now_ns) {
+std::optional<Digest> SampleCache::next_instance(const SampleSelection& which, std::int64_t now_ns) const {
+  for (auto each = which.behind ? instances_.upper_bound(which.behind->words) : instances_.begin(); each != instances_.end();
+       ++each) {
+    for (const Place& place : each->second.samples) {
+      if (selects(which, samples_.at(place), each->second, now_ns)) return Digest{each->first};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<ReadSample> SampleCache::get(const SampleSelection& asked, bool take, std::int64_t now_ns) {
+  SampleSelection which = asked;
+  if (which.behind || which.from_first) {
+    which.instance = next_instance(which, now_ns);
+    if (!which.instance) return {};
+  }
   std::vector<ReadSample> handed;
   std::vector<Place> places;
   std::set<std::array<std::uint64_t, 2>> touched;

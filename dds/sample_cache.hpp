@@ -57,6 +57,8 @@ struct SampleSelection {
   std::uint32_t instance_states = 7;
   std::size_t most = SIZE_MAX;
   std::optional<Digest> instance{};
+  bool from_first = false;                     ///< the first instance of which there are such samples
+  std::optional<Digest> behind{};              ///< the first instance behind that one of which there are such samples
   std::function<bool(const void*)> matches{};  ///< empty: all; not asked of samples without data
 };
 
@@ -86,7 +88,7 @@ class SampleCache {
   /// That writer is gone: instances that it alone wrote have no writers. Whether that changed any.
   bool on_gone(const EndpointId& writer, std::int64_t now_ns);
   /// Hands out, and lets go of where `take`.
-  [[nodiscard]] std::vector<ReadSample> get(const SampleSelection& which, bool take, std::int64_t now_ns);
+  [[nodiscard]] std::vector<ReadSample> get(const SampleSelection& asked, bool take, std::int64_t now_ns);
   /// Whether `get` would hand out something.
   [[nodiscard]] bool any(const SampleSelection& which, std::int64_t now_ns) const;
   /// Whether a reader that waits has no room for more.
@@ -123,6 +125,7 @@ class SampleCache {
   Outcome change(Instance& instance, const SampleEnvelope& header, SampleKind kind, std::int64_t now_ns);
   [[nodiscard]] bool selects(const SampleSelection& which, const Stored& stored, const Instance& instance,
                              std::int64_t now_ns) const;
+  [[nodiscard]] std::optional<Digest> next_instance(const SampleSelection& which, std::int64_t now_ns) const;
   void drop(Instance& instance, const Place& place);
   static void rank(std::vector<ReadSample>& handed, const Instances& instances);
   void forget_if_done(const Digest& key);

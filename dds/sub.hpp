@@ -74,6 +74,8 @@ class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
 template <class T>
 class Sample {
  public:
+  /// One without data.
+  Sample() = default;
   explicit Sample(spindrift::topics::ReadSample read) : data_(std::static_pointer_cast<const T>(read.data)), info_(read) {}
   /// Throws PreconditionNotMetError: `info().valid()` is false.
   [[nodiscard]] const T& data() const {
@@ -158,6 +160,66 @@ class AnyDataReader : public core::Reference<spindrift::topics::ReaderEntity> {
   }
 };
 
+}  // namespace dds::sub
+
+namespace dds::sub::cond {
+
+/// A reader has samples in such states.
+class ReadCondition : public core::cond::Condition {
+ public:
+  ReadCondition(const AnyDataReader& reader, const status::DataState& state) : ReadCondition(reader, selection(state)) {}
+  template <class Handler>
+  ReadCondition(const AnyDataReader& reader, const status::DataState& state, const Handler& handler)
+      : ReadCondition(reader, state) {
+    this->handler(handler);
+  }
+  /// spindrift's own: the samples that it waits for, of that reader.
+  [[nodiscard]] const spindrift::topics::SampleSelection& samples() const { return *which_; }
+  [[nodiscard]] bool is_of(const AnyDataReader& reader) const { return reader_.lock() == reader.delegate(); }
+
+ protected:
+  ReadCondition(const AnyDataReader& reader, spindrift::topics::SampleSelection which)
+      : ReadCondition(reader, std::make_shared<const spindrift::topics::SampleSelection>(std::move(which))) {}
+  static spindrift::topics::SampleSelection selection(const status::DataState& state) {
+    spindrift::topics::SampleSelection which;
+    state.put(which);
+    return which;
+  }
+
+ private:
+  ReadCondition(const AnyDataReader& reader, std::shared_ptr<const spindrift::topics::SampleSelection> which)
+      : Condition([weak = std::weak_ptr(reader.delegate()), which] {
+          const auto alive = weak.lock();
+          return alive && alive->any(*which);
+        }),
+        reader_(reader.delegate()),
+        which_(std::move(which)) {}
+
+  std::weak_ptr<spindrift::topics::ReaderEntity> reader_;
+  std::shared_ptr<const spindrift::topics::SampleSelection> which_;
+};
+
+/// And whose data match: by a function, where OMG's Query has SQL.
+class QueryCondition : public ReadCondition {
+ public:
+  template <class T>
+  QueryCondition(const DataReader<T>& reader, std::function<bool(const T&)> matches, const status::DataState& state)
+      : ReadCondition(reader, selection<T>(state, std::move(matches))) {}
+
+ private:
+  template <class T>
+  static spindrift::topics::SampleSelection selection(const status::DataState& state,
+                                                      std::function<bool(const T&)> matches) {
+    spindrift::topics::SampleSelection which = ReadCondition::selection(state);
+    which.matches = [matches = std::move(matches)](const void* sample) { return matches(*static_cast<const T*>(sample)); };
+    return which;
+  }
+};
+
+}  // namespace dds::sub::cond
+
+namespace dds::sub {
+
 /// Hears of a reader's statuses, on its participant's thread for listeners.
 template <class T>
 class DataReaderListener {
@@ -204,6 +266,30 @@ class DataReader : public AnyDataReader {
 
   [[nodiscard]] LoanedSamples<T> read() { return select().read(); }
   [[nodiscard]] LoanedSamples<T> take() { return select().take(); }
+  /// Into samples that are there, at most so many; or into an inserter, all. How many there were.
+  template <class Iterator>
+  std::uint32_t read(Iterator to, std::uint32_t most) {
+    return select().read(to, most);
+  }
+  template <class Iterator>
+  std::uint32_t take(Iterator to, std::uint32_t most) {
+    return select().take(to, most);
+  }
+  template <class Inserter>
+  std::uint32_t read(Inserter to) {
+    return select().read(to);
+  }
+  template <class Inserter>
+  std::uint32_t take(Inserter to) {
+    return select().take(to);
+  }
+  /// The samples for which the condition holds. Throws PreconditionNotMetError: it is of another reader.
+  [[nodiscard]] LoanedSamples<T> read_w_condition(const cond::ReadCondition& condition) {
+    return select().condition(condition).read();
+  }
+  [[nodiscard]] LoanedSamples<T> take_w_condition(const cond::ReadCondition& condition) {
+    return select().condition(condition).take();
+  }
 
   /// The samples to read or take, said step by step: `reader.select().max_samples(5).state(DataState::new_data()).take()`.
   class Selector {
@@ -211,6 +297,21 @@ class DataReader : public AnyDataReader {
     explicit Selector(const DataReader& reader) : reader_(reader) {}
     Selector& max_samples(std::uint32_t most) { return which_.most = most, *this; }
     Selector& instance(const core::InstanceHandle& instance) { return which_.instance = instance.name(), *this; }
+    /// The first instance behind that one, in an order that stays; behind nil: the first of all.
+    Selector& next_instance(const core::InstanceHandle& instance) {
+      if (instance.is_nil())
+        which_.from_first = true;
+      else
+        which_.behind = instance.name();
+      return *this;
+    }
+    Selector& condition(const cond::ReadCondition& condition) {
+      if (!condition.is_of(reader_)) throw core::PreconditionNotMetError("the condition is of another reader");
+      const std::size_t most = which_.most;
+      which_ = condition.samples();
+      which_.most = most;
+      return *this;
+    }
     Selector& state(const status::DataState& state) { return state.put(which_), *this; }
     /// In place of OMG's Query, whose SQL names fields.
     Selector& content(std::function<bool(const T&)> matches) {
@@ -221,8 +322,30 @@ class DataReader : public AnyDataReader {
     }
     [[nodiscard]] LoanedSamples<T> read() { return LoanedSamples<T>(reader_.delegate()->get(which_, false)); }
     [[nodiscard]] LoanedSamples<T> take() { return LoanedSamples<T>(reader_.delegate()->get(which_, true)); }
+    template <class Iterator>
+    std::uint32_t read(Iterator to, std::uint32_t most) {
+      return max_samples(most).read(to);
+    }
+    template <class Iterator>
+    std::uint32_t take(Iterator to, std::uint32_t most) {
+      return max_samples(most).take(to);
+    }
+    template <class Inserter>
+    std::uint32_t read(Inserter to) {
+      return copy(read(), to);
+    }
+    template <class Inserter>
+    std::uint32_t take(Inserter to) {
+      return copy(take(), to);
+    }
 
    private:
+    template <class Iterator>
+    static std::uint32_t copy(const LoanedSamples<T>& samples, Iterator to) {
+      for (const Sample<T>& each : samples) *to++ = each;
+      return samples.length();
+    }
+
     DataReader reader_;
     spindrift::topics::SampleSelection which_;
   };
@@ -268,49 +391,3 @@ template <class T>
 }
 
 }  // namespace dds::sub
-
-namespace dds::sub::cond {
-
-/// A reader has samples in such states.
-class ReadCondition : public core::cond::Condition {
- public:
-  template <class T>
-  ReadCondition(const DataReader<T>& reader, const status::DataState& state) : ReadCondition(reader, selection(state)) {}
-  template <class T, class Handler>
-  ReadCondition(const DataReader<T>& reader, const status::DataState& state, const Handler& handler)
-      : ReadCondition(reader, state) {
-    this->handler(handler);
-  }
-
- protected:
-  template <class T>
-  ReadCondition(const DataReader<T>& reader, spindrift::topics::SampleSelection which)
-      : Condition([weak = std::weak_ptr(reader.delegate()), which = std::move(which)] {
-          const auto alive = weak.lock();
-          return alive && alive->any(which);
-        }) {}
-  static spindrift::topics::SampleSelection selection(const status::DataState& state) {
-    spindrift::topics::SampleSelection which;
-    state.put(which);
-    return which;
-  }
-};
-
-/// And whose data match: by a function, where OMG's Query has SQL.
-class QueryCondition : public ReadCondition {
- public:
-  template <class T>
-  QueryCondition(const DataReader<T>& reader, std::function<bool(const T&)> matches, const status::DataState& state)
-      : ReadCondition(reader, selection<T>(state, std::move(matches))) {}
-
- private:
-  template <class T>
-  static spindrift::topics::SampleSelection selection(const status::DataState& state,
-                                                      std::function<bool(const T&)> matches) {
-    spindrift::topics::SampleSelection which = ReadCondition::selection(state);
-    which.matches = [matches = std::move(matches)](const void* sample) { return matches(*static_cast<const T*>(sample)); };
-    return which;
-  }
-};
-
-}  // namespace dds::sub::cond

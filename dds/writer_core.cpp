@@ -44,7 +44,7 @@ void WriterCore::write(std::span<const std::byte> bytes, const Digest& key, Samp
 }
 
 void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp,
-                      std::int64_t blocking_ns_max) {
+                      std::int64_t blocking_ns_max, const MadeInPlace* filling) {
   SampleEnvelope header;
   header.topic = digest_of(facts_.topic).words[0];
   header.type = type_.identity;
@@ -58,10 +58,11 @@ void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, Sampl
   header.durability = rules_.depth == 0 ? 0 : facts_.qos.durability;
   header.depth = rules_.depth;
   const auto build = [&](std::span<std::byte> to) {
+    if (filling != nullptr) header.key = filling->fill(to.subspan(sizeof header));
     std::memcpy(to.data(), &header, sizeof header);
     if (!bytes.empty()) std::memcpy(to.data() + sizeof header, bytes.data(), bytes.size());
   };
-  const std::uint64_t size = sizeof header + bytes.size();
+  const std::uint64_t size = sizeof header + (filling != nullptr ? filling->bytes : bytes.size());
   const bool endlessly = blocking_ns_max == endless;
   if (endlessly) subgroup_.send(size, build);
   if (!endlessly && !subgroup_.send_within(std::chrono::nanoseconds(blocking_ns_max), size, build)) {
@@ -86,6 +87,20 @@ void WriterCore::note_instance(std::span<const std::byte> bytes, const Digest& k
     due_[key.words] = steady_ns() + std::min(deadline_ns(), endless - steady_ns());
   else
     due_.erase(key.words);
+}
+
+void WriterCore::write_in_place(const MadeInPlace& filling, std::int64_t source_timestamp) {
+  const std::lock_guard lock(sending_);
+  Digest key;
+  std::vector<std::byte> first;  // of its instance: the bytes that news of it carry
+  const MadeInPlace noting{filling.bytes, [&](std::span<std::byte> to) {
+                             key = filling.fill(to);
+                             if (!instances_.contains(key.words)) first.assign(to.begin(), to.end());
+                             return key;
+                           }};
+  send({}, {}, SampleKind::data, source_timestamp, rules_.blocking_ns_max, &noting);
+  note_instance(first, key, SampleKind::data);
+  assert_alive();
 }
 
 void WriterCore::assert_alive() noexcept {

@@ -38,6 +38,12 @@ struct DueTimes {
   std::atomic<bool> lost = false;         ///< that was not within its lease
 };
 
+/// A sample that is made where it travels: `fill` gets the place, of so many bytes, and returns its key.
+struct MadeInPlace {
+  std::uint64_t bytes = 0;
+  std::function<Digest(std::span<std::byte>)> fill{};
+};
+
 class WriterCore {
  public:
   WriterCore(Monitor& monitor, Subgroup& subgroup, EndpointFacts facts, const TypeSupport& type, const WriterRules& rules,
@@ -54,6 +60,8 @@ class WriterCore {
   void write(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp);
   /// From now on samples travel so.
   void change_rules(const WriterRules& rules);
+  /// Sends a sample that is made in the ring. What `fill` throws goes on, and nothing was sent.
+  void write_in_place(const MadeInPlace& filling, std::int64_t source_timestamp);
   /// It lives, as the application says, or as a write shows. Any thread.
   void assert_alive() noexcept;
   /// Tells that nothing follows, and of all its instances before. Waits for space for a second at most.
@@ -81,7 +89,7 @@ class WriterCore {
 
  private:
   void send(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp,
-            std::int64_t blocking_ns_max);
+            std::int64_t blocking_ns_max, const MadeInPlace* filling = nullptr);
   [[nodiscard]] std::int64_t check_lease(std::int64_t now_ns);
   void note_instance(std::span<const std::byte> bytes, const Digest& key, SampleKind kind);
 

@@ -123,6 +123,10 @@ void WriterEntity::write(std::span<const std::byte> bytes, const Digest& key, st
   check_enabled();
   outside([&] { core_->write(bytes, key, SampleKind::data, when ? when->to_nanosecs() : wall_ns()); });
 }
+void WriterEntity::write_in_place(std::uint64_t bytes, const std::function<Digest(std::span<std::byte>)>& fill) {
+  check_enabled();
+  outside([&] { core_->write_in_place({bytes, fill}, wall_ns()); });
+}
 InstanceHandle WriterEntity::register_instance(std::span<const std::byte> bytes, const Digest& key) {
   check_enabled();
   core_->register_instance(bytes, key);
@@ -147,6 +151,9 @@ std::vector<std::byte> registered(WriterCore& core, const InstanceHandle& instan
 }
 }  // namespace
 
+std::vector<std::byte> WriterEntity::registered_sample(const InstanceHandle& instance) const {
+  return registered(*core_, instance);
+}
 void WriterEntity::unregister(const InstanceHandle& instance) { unregister(registered(*core_, instance), instance.name()); }
 void WriterEntity::dispose(const InstanceHandle& instance) { dispose(registered(*core_, instance), instance.name()); }
 bool WriterEntity::is_registered(const Digest& key) { return core_->registered(key).has_value(); }
