@@ -23,10 +23,13 @@ const char* reliability_of(const SubgroupView& subgroup) {
   return subgroup.mode == DeliveryMode::ordered ? "RELIABLE" : "BEST_EFFORT";
 }
 
-/// Messages for samples that always have the same size, where the usual ones are too small for them.
+/// The largest messages of which the least ring holds as many as it must.
+constexpr std::uint64_t varying_bytes_max = (std::uint64_t{1} << 18) - 16;
+
+/// Messages for samples that always have that size, or 0: that vary; where the usual ones are too small for them.
 Profile profile_for(std::uint64_t sample_bytes, std::uint64_t usual_bytes_max) {
   Profile profile;
-  const std::uint64_t bytes = sizeof(SampleEnvelope) + sample_bytes;
+  const std::uint64_t bytes = sample_bytes == 0 ? varying_bytes_max : sizeof(SampleEnvelope) + sample_bytes;
   if (bytes <= usual_bytes_max) return profile;
   profile.message_bytes_max = bytes;
   profile.ring_bytes = derived_ring_bytes(bytes);
@@ -140,11 +143,29 @@ void DomainCore::take_topic(Subgroup& subgroup) {
   {
     const std::lock_guard lock(monitor_.mutex);
     histories_.add(subgroup);
+    hubs_.holds.try_emplace(&subgroup, subgroup, errands_);
   }
   subgroup.on_delivery([this, &subgroup](std::span<const Delivery> batch) { on_samples(subgroup, batch); });
 }
 
 TopicHub& DomainCore::hub(const std::string& topic) { return hubs_.all[digest_of_topic(topic)]; }
+
+void DomainCore::open_hub(const std::string& topic, Subgroup& subgroup) {
+  TopicHub& opened = hub(topic);
+  opened.come_by(subgroup);
+  opened.hold_by(hubs_.holds.try_emplace(&subgroup, subgroup, errands_).first->second);
+}
+
+void DomainCore::end_later(const std::shared_ptr<WriterCore>& writer) {
+  errands_.add([this, writer] {
+    try {
+      writer->end();
+    } catch (const Exception& thrown) {
+      if (thrown.error().kind() != ErrorKind::timed_out) throw;
+      end_later(writer);
+    }
+  });
+}
 
 Subgroup& DomainCore::topic_subgroup(const EndpointFacts& facts, const TypeSupport& type, bool logged) {
   const DeliveryMode mode = facts.qos.reliability == 0 ? DeliveryMode::unordered : DeliveryMode::ordered;
@@ -331,7 +352,7 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
 void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch) {
   const std::lock_guard lock(monitor_.mutex);
   for (const Delivery& each : batch) {
-    if (histories_.on_message(subgroup, each)) continue;
+    if (histories_.on_message(subgroup, each) || on_mark(subgroup, each)) continue;
     const auto message = parse_sample(each.payload, each.sender.value());
     if (!message) {
       log::warn(log::Room::dds, "a message is no sample, and was left out", {{"node", each.sender}});
@@ -346,6 +367,16 @@ void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch)
   monitor_.changed.notify_all();
 }
 
+bool DomainCore::on_mark(const Subgroup& subgroup, const Delivery& delivery) {
+  const auto mark = SubgroupHold::mark_in(delivery.payload, delivery.sender.value());
+  if (!mark) return false;
+  if (mark->process() != own_.id.process()) return true;
+  for (auto& [topic, hub] : hubs_.all) {
+    if (hub.home() == &subgroup) hub.on_mark(mark->number);
+  }
+  return true;
+}
+
 void DomainCore::on_view(const NewView& news) {
   const std::lock_guard lock(monitor_.mutex);
   std::map<std::uint64_t, std::vector<EndpointFacts>> failed;
@@ -353,7 +384,15 @@ void DomainCore::on_view(const NewView& news) {
     builtin_readers_.on_gone(each);
     failed[digest_of_topic(each.topic)].push_back(std::move(each));
   }
-  for (auto& [topic, hub] : hubs_.all) hub.on_view(failed[topic]);
+  const auto is_here = [&view = news.view](const EndpointId& process) {
+    const auto rank = view.rank_of(NodeId(process.node));
+    return rank && view.incarnations.at(rank->value()) == process.incarnation;
+  };
+  for (auto& [topic, hub] : hubs_.all) {
+    const auto hold = hubs_.holds.find(hub.home());
+    const auto mark = [&] { return hold == hubs_.holds.end() ? 0 : hold->second.mark(own_.id); };
+    hub.on_view({std::move(failed[topic]), is_here, mark});
+  }
   histories_.on_view(news.view, table_);
   monitor_.changed.notify_all();
 }
@@ -361,6 +400,7 @@ void DomainCore::on_view(const NewView& news) {
 void DomainCore::on_failure(const Error& why) {
   const std::lock_guard lock(monitor_.mutex);
   failed_ = why.to_string();
+  log::error(log::Room::dds, "this participant has ended, and with it its readers and writers", {{"reason", failed_}});
   for (auto& [topic, hub] : hubs_.all) hub.on_closed(failed_);
   monitor_.changed.notify_all();
 }

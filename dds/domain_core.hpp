@@ -69,11 +69,15 @@ class DomainCore {
   void assert_alive(const EndpointId& writer, std::uint8_t liveliness);
   /// Returns the first topic of that name that some participant has. Nothing: none within the time.
   [[nodiscard]] std::optional<EndpointFacts> await_topic(const std::string& name, std::int64_t limit_ns);
+  /// Has the writer say its last words as soon as there is room for them.
+  void end_later(const std::shared_ptr<WriterCore>& writer);
   /// Tells all that it is gone. `ended`: it has sent its last message. Never throws, but logs.
   void withdraw(const EndpointId& id, bool ended) noexcept;
 
   // With the monitor held:
   [[nodiscard]] TopicHub& hub(const std::string& topic);
+  /// The topic comes by that subgroup, which its readers without room hold up.
+  void open_hub(const std::string& topic, Subgroup& subgroup);
   [[nodiscard]] const EndpointTable& table() const noexcept { return table_; }
   [[nodiscard]] BuiltinReaders& builtin_readers() noexcept { return builtin_readers_; }
   /// A participant, topic, writer or reader is nothing to this participant any more. Nothing in the domain has such an id:
@@ -95,6 +99,7 @@ class DomainCore {
   void on_endpoint_message(const Delivery& delivery);
   void on_alive(const EndpointId& writer, std::uint8_t liveliness);
   void on_samples(Subgroup& subgroup, std::span<const Delivery> batch);
+  [[nodiscard]] bool on_mark(const Subgroup& subgroup, const Delivery& delivery);
   void on_view(const NewView& news);
   void on_failure(const Error& why);
   // On the thread for states:

@@ -217,7 +217,7 @@ void TopicEntity::tell() {
     const std::lock_guard lock(domain.monitor().mutex);
     subgroup_ = &subgroup;
     domain.hub(name_).open(type_);
-    domain.hub(name_).hold_by(subgroup);
+    domain.open_hub(name_, subgroup);
     domain.hub(name_).add_topic(id_, core_);
   });
 }

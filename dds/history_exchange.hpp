@@ -19,6 +19,7 @@ namespace spindrift::topics {
 /// A participant's topics, by the digests of their names.
 struct Hubs {
   std::map<std::uint64_t, TopicHub> all;
+  std::map<const Subgroup*, SubgroupHold> holds{};  ///< of the subgroups by which they come
   /// The one whose message came by that subgroup.
   [[nodiscard]] TopicHub& of(std::uint64_t topic, const Subgroup& subgroup) {
     TopicHub& hub = all[topic];

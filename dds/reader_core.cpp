@@ -46,6 +46,12 @@ void ReaderCore::on_writer_gone(const EndpointId& writer, bool failed) {
   unmatch(writer, failed);
 }
 
+void ReaderCore::on_closed(const std::string& why) {
+  closed_ = why;
+  for (const auto& [id, writer] : std::map(matched_)) on_writer_gone(id, true);
+  board_->raise(StatusBit::data);  // whoever takes is told
+}
+
 void ReaderCore::on_mismatch(const EndpointId& writer) { unmatch(writer, false); }
 
 void ReaderCore::unmatch(const EndpointId& writer, bool failed) {

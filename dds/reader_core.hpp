@@ -52,6 +52,10 @@ class ReaderCore {
   void on_writer(const EndpointFacts& writer);
   /// One is gone. `failed`: not by itself.
   void on_writer_gone(const EndpointId& writer, bool failed);
+  /// Nothing comes any more, from nobody: the participant has ended.
+  void on_closed(const std::string& why);
+  /// The reason; empty: something may come.
+  [[nodiscard]] const std::string& closed() const noexcept { return closed_; }
   /// It does not match any more, but is there.
   void on_mismatch(const EndpointId& writer);
   [[nodiscard]] bool wants(const EndpointId& writer) const { return matched_.contains(writer); }
@@ -82,6 +86,7 @@ class ReaderCore {
   std::map<EndpointId, Lease> leases_;                        // of those of the matched that have an end
   std::map<std::array<std::uint64_t, 2>, std::int64_t> due_;  // by instance, where there is a deadline
   std::function<bool(const void*)> filter_;
+  std::string closed_;
 };
 
 /// Counts every instance that is past its deadline, and moves that on by the period. Returns the earliest that is left.

@@ -111,6 +111,8 @@ std::vector<ReadSample> ReaderEntity::get(const SampleSelection& which, bool tak
   const std::lock_guard lock(domain.monitor().mutex);
   core_->board().clear_data();
   std::vector<ReadSample> samples = core_->cache().get(which, take, wall_ns());
+  if (samples.empty() && !core_->closed().empty())
+    throw dds::core::AlreadyClosedError("topic " + topic_->name() + ": its participant has ended: " + core_->closed());
   if (!builtin()) domain.hub(topic_->name()).hold_or_go_on();
   return samples;
 }
@@ -120,7 +122,7 @@ void ReaderEntity::notify() {
 }
 bool ReaderEntity::any(const SampleSelection& which) const {
   const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);
-  return core_->cache().any(which, wall_ns());
+  return !core_->closed().empty() || core_->cache().any(which, wall_ns());
 }
 std::shared_ptr<const void> ReaderEntity::key_value(const Digest& instance) const {
   const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);

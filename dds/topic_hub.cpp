@@ -127,32 +127,44 @@ void TopicHub::on_removed(const EndpointFacts& facts, bool ended) {
     readers_.erase(facts.id);
     for (const auto& [id, writer] : local_writers_) writer->on_reader_gone(facts.id);
   } else if (facts.kind == EndpointKind::writer && writers_.contains(facts.id)) {
-    if (ended) {
-      retired_.insert(facts.id);
-    } else {
-      dropped_.insert(facts.id);
-      history_.on_gone(facts.id);
-      forget_writer(facts.id, false);
-      apply_waiting();
-    }
+    (ended ? retired_ : lingering_).insert(facts.id);
   }
 }
 
-void TopicHub::on_view(const std::vector<EndpointFacts>& failed) {
-  for (const EndpointFacts& each : failed) {
-    if (each.kind == EndpointKind::reader) {
-      on_removed(each, false);
-    } else if (each.kind == EndpointKind::writer) {
-      history_.on_gone(each.id);
-      forget_writer(each.id, true);
-    }
+void TopicHub::on_view(const HubView& view) {
+  std::map<EndpointId, bool> leaving;  // whether it failed
+  for (const EndpointFacts& each : view.failed) {
+    if (each.kind == EndpointKind::reader) on_removed(each, false);
+    if (each.kind == EndpointKind::writer) leaving.emplace(each.id, true);
   }
-  if (held_) return;  // what was delivered waits here
-  for (const EndpointId& each : std::set(retired_)) forget_writer(each, false);
+  for (const EndpointId& each : retired_) leaving.emplace(each, false);
+  for (const EndpointId& each : lingering_) {
+    if (!view.is_here(each.process())) leaving.emplace(each, false);
+  }
+  if (leaving.empty()) return;
+  const std::uint32_t mark = view.mark();
+  for (const auto& [writer, failed] : leaving) depart(writer, {mark, failed});
+}
+
+void TopicHub::depart(const EndpointId& writer, const Departure& departure) {
+  if (departure.mark != 0) {
+    departing_.emplace(writer, departure);
+    return;
+  }
+  history_.on_gone(writer);
+  forget_writer(writer, departure.failed);
+}
+
+void TopicHub::on_mark(std::uint32_t mark) {
+  for (const auto& [writer, departure] : std::map(departing_)) {
+    if (departure.mark <= mark) depart(writer, {0, departure.failed});
+  }
 }
 
 void TopicHub::forget_writer(const EndpointId& writer, bool failed) {
   retired_.erase(writer);
+  lingering_.erase(writer);
+  departing_.erase(writer);
   writers_.erase(writer);
   for (const auto& [id, reader] : local_readers_) reader->on_writer_gone(writer, failed);
 }
@@ -205,13 +217,14 @@ void TopicHub::add_writer(const std::shared_ptr<WriterCore>& writer) {
 void TopicHub::hold_or_go_on() {
   const bool hold = std::any_of(local_readers_.begin(), local_readers_.end(),
                                 [](const auto& each) { return each.second->cache().full(); });
-  if (hold == held_ || subgroup_ == nullptr) return;
+  if (hold == held_ || hold_ == nullptr) return;
   held_ = hold;
-  hold ? subgroup_->pause() : subgroup_->resume();
+  hold ? hold_->hold() : hold_->go_on();
 }
 
 void TopicHub::on_closed(const std::string& why) {
   for (const auto& [id, writer] : local_writers_) writer->on_closed(why);
+  for (const auto& [id, reader] : local_readers_) reader->on_closed(why);
 }
 
 }  // namespace spindrift::topics

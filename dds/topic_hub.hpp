@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include <spindrift/dds/reader_core.hpp>
+#include <spindrift/dds/subgroup_hold.hpp>
 #include <spindrift/dds/topic_history.hpp>
 #include <spindrift/dds/writer_core.hpp>
 
@@ -25,11 +27,18 @@ struct TopicCore {
   dds::core::status::InconsistentTopicStatus inconsistent{};
 };
 
+/// A view that begins, as a topic hears of it.
+struct HubView {
+  std::vector<EndpointFacts> failed;                         ///< of the topic, whose processes are not in it
+  std::function<bool(const EndpointId& process)> is_here{};  ///< is in it
+  std::function<std::uint32_t()> mark{};                     ///< SubgroupHold::mark
+};
+
 class TopicHub {
  public:
   /// It is a topic of this participant: how samples are read; and the subgroup that a reader without room holds.
   void open(const TypeSupport& type) noexcept { type_ = &type; }
-  void hold_by(Subgroup& subgroup) noexcept { subgroup_ = &subgroup; }
+  void hold_by(SubgroupHold& hold) noexcept { hold_ = &hold; }
 
   /// A message of the topic.
   void on_message(const SampleMessage& message);
@@ -47,8 +56,10 @@ class TopicHub {
   void remove_topic(const EndpointId& id) { local_topics_.erase(id); }
   /// A participant was refused the topic, because it has it otherwise.
   void on_inconsistent();
-  /// A view begins, without the processes of `failed`: all that was sent before was delivered.
-  void on_view(const std::vector<EndpointFacts>& failed);
+  /// A view begins: all that was sent before was delivered, and is given before the view's mark.
+  void on_view(const HubView& view);
+  /// All is given that waited when that mark was wanted.
+  void on_mark(std::uint32_t mark);
 
   /// The reader gets the history that it asks for, and hears of all writers.
   void add_reader(const std::shared_ptr<ReaderCore>& reader);
@@ -70,7 +81,13 @@ class TopicHub {
     SampleEnvelope header;
     std::vector<std::byte> bytes;
   };
-  [[nodiscard]] bool known(const EndpointId& writer) const { return writers_.contains(writer) || dropped_.contains(writer); }
+  /// A writer of which something may still be given.
+  struct Departure {
+    std::uint32_t mark;  ///< behind that nothing is
+    bool failed;
+  };
+  [[nodiscard]] bool known(const EndpointId& writer) const { return writers_.contains(writer); }
+  void depart(const EndpointId& writer, const Departure& departure);
   void apply(const SampleEnvelope& header, std::span<const std::byte> bytes);
   void give(ReaderCore& reader, const SampleEnvelope& header, std::shared_ptr<const void> data);
   /// The sample, or null where the bytes are none, which readers and the log are told.
@@ -86,7 +103,7 @@ class TopicHub {
   void forget_writer(const EndpointId& writer, bool failed);
 
   const Subgroup* home_ = nullptr;
-  Subgroup* subgroup_ = nullptr;
+  SubgroupHold* hold_ = nullptr;
   const TypeSupport* type_ = nullptr;
   bool held_ = false;
   bool leased_ = false;  // some writer had a lease that ends
@@ -95,7 +112,9 @@ class TopicHub {
   std::map<EndpointId, EndpointFacts> readers_;  // all of the domain
   std::set<EndpointId> retired_;                 // of the writers: nothing comes behind this view
   std::set<EndpointId> ended_early_;             // said that they are gone before the news of them was here
-  std::set<EndpointId> dropped_;                 // removed without a last message
+  std::set<EndpointId> lingering_;               // of the writers: gone, and a last message is still to come, or the end
+                                                 // of its process
+  std::map<EndpointId, Departure> departing_;    // of the writers
   std::set<EndpointId> ignored_;                 // of writers and readers
   std::map<EndpointId, std::shared_ptr<TopicCore>> local_topics_;
   std::map<EndpointId, std::shared_ptr<ReaderCore>> local_readers_;

@@ -43,6 +43,17 @@ void WriterCore::write(std::span<const std::byte> bytes, const Digest& key, Samp
   assert_alive();
 }
 
+void WriterCore::check_size(std::uint64_t message_bytes) const {
+  const std::uint64_t most = subgroup_.message_bytes_max();
+  if (message_bytes <= most) return;
+  throw Exception(Error(ErrorKind::bad_argument, "a sample of " + std::to_string(message_bytes - sizeof(SampleEnvelope)) +
+                                                     " bytes is larger than the " +
+                                                     std::to_string(most - sizeof(SampleEnvelope)) + " that it takes")
+                      .at("topic " + facts_.topic)
+                      .fix("raise max_smc_payload_size in [SUBGROUP/DEFAULT] of the domain's file, or "
+                           "SPINDRIFT_SUBGROUP_DEFAULT_MAX_SMC_PAYLOAD_SIZE in the environment of all participants"));
+}
+
 void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp,
                       std::int64_t blocking_ns_max, const MadeInPlace* filling) {
   SampleEnvelope header;
@@ -63,6 +74,7 @@ void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, Sampl
     if (!bytes.empty()) std::memcpy(to.data() + sizeof header, bytes.data(), bytes.size());
   };
   const std::uint64_t size = sizeof header + (filling != nullptr ? filling->bytes : bytes.size());
+  check_size(size);
   const bool endlessly = blocking_ns_max == endless;
   if (endlessly) subgroup_.send(size, build);
   if (!endlessly && !subgroup_.send_within(std::chrono::nanoseconds(blocking_ns_max), size, build)) {
@@ -146,9 +158,10 @@ void WriterCore::change(const EndpointQos& qos) {
 void WriterCore::end() {
   const std::lock_guard lock(sending_);
   const std::int64_t now = wall_ns();
-  for (const auto& [key, bytes] : instances_)
-    send(bytes, Digest{key}, rules_.disposes ? SampleKind::both : SampleKind::unregister, now, ending_ns_max);
-  instances_.clear();
+  for (auto each = instances_.begin(); each != instances_.end(); each = instances_.erase(each)) {
+    const SampleKind kind = rules_.disposes ? SampleKind::both : SampleKind::unregister;
+    send(each->second, Digest{each->first}, kind, now, ending_ns_max);
+  }
   send({}, {}, SampleKind::gone, now, ending_ns_max);
 }
 
@@ -180,6 +193,11 @@ bool WriterCore::await_delivered(std::int64_t limit_ns) {
   if (delivered_ < last && !closed_.empty())
     throw Exception(Error(ErrorKind::group_closed, closed_).at("topic " + facts_.topic));
   return delivered_ >= last;
+}
+
+void WriterCore::on_closed(const std::string& why) {
+  closed_ = why;
+  for (const auto& [id, reader] : std::map(matched_)) on_reader_gone(id);
 }
 
 void WriterCore::on_reader(const EndpointFacts& reader) {

@@ -83,13 +83,14 @@ class WriterCore {
   void on_reader(const EndpointFacts& reader);
   void on_reader_gone(const EndpointId& reader);
   void on_delivered(std::uint64_t sequence) noexcept { delivered_ = sequence; }
-  void on_closed(const std::string& why) { closed_ = why; }
+  void on_closed(const std::string& why);
   /// Looks at the deadlines of instances, and at its lease; when to look again.
   [[nodiscard]] std::int64_t check(std::int64_t now_ns);
 
  private:
   void send(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp,
             std::int64_t blocking_ns_max, const MadeInPlace* filling = nullptr);
+  void check_size(std::uint64_t message_bytes) const;
   [[nodiscard]] std::int64_t check_lease(std::int64_t now_ns);
   void note_instance(std::span<const std::byte> bytes, const Digest& key, SampleKind kind);
 

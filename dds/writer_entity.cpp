@@ -109,8 +109,9 @@ WriterEntity::~WriterEntity() {
     core_->end();
     ended = core_->await_delivered(1'000'000'000);
   } catch (const Exception& thrown) {
-    log::info(log::Room::dds, "a writer ended without a last message",
+    log::info(log::Room::dds, "a writer's last message is still to come",
               {{"topic", facts.topic}, {"reason", thrown.error().to_string()}});
+    if (thrown.error().kind() == ErrorKind::timed_out) domain.end_later(core_);
   }
   domain.withdraw(facts.id, ended);
   const std::lock_guard lock(domain.monitor().mutex);

@@ -29,8 +29,18 @@ class Hub {
          type_support<Reading>().key(&sample));
   }
   void end(const EndpointId& writer) { send(writer, SampleKind::gone, {}, {}); }
-  void fail(const EndpointId& writer) { hub_.on_view({facts(writer, EndpointKind::writer)}); }
-  void begin_view() { hub_.on_view({}); }
+  void fail(const EndpointId& writer) { begin_view({facts(writer, EndpointKind::writer)}); }
+  /// Of those that are gone already.
+  void begin_view_without(const EndpointId& process) {
+    here_ = [process](const EndpointId& each) { return each != process; };
+    begin_view({});
+  }
+  void begin_view(std::vector<EndpointFacts> failed = {}) {
+    hub_.on_view({std::move(failed), here_, [this] { return mark_; }});
+  }
+  /// From now on deliveries wait here when a view begins.
+  void hold_up() { mark_ = 1; }
+  void pass_mark() { hub_.on_mark(std::exchange(mark_, 0)); }
   std::vector<std::int64_t> values() {
     std::vector<std::int64_t> all;
     for (const ReadSample& each : reader_->cache().get({}, true, 0)) {
@@ -61,6 +71,8 @@ class Hub {
       facts({9, 1, 1}, EndpointKind::reader), CacheRules{.depth = 0}, std::make_shared<StatusBoard>(thread_));
   TopicHub hub_;
   std::uint64_t sequence_ = 0;
+  std::uint32_t mark_ = 0;
+  std::function<bool(const EndpointId&)> here_ = [](const EndpointId&) { return true; };
 };
 
 constexpr EndpointId first{1, 1, 1}, second{2, 1, 1};
@@ -107,14 +119,37 @@ TEST_CASE("a writer that others were told is gone is so with its last message, o
   CHECK_FALSE(hub.reader().wants(second));
 }
 
-TEST_CASE("a writer that ends without a last message is gone at once, and what is left of it holds up nobody") {
+TEST_CASE("of a writer that is gone before its last message all comes until that is here, or until its process has ended") {
   Hub hub;
   hub.tell_of(first);
   hub.tell_of(second);
   hub.remove(first, false);
+  hub.remove(second, false);
+  hub.begin_view();
   hub.write(first, 1);
   hub.write(second, 2);
-  CHECK(hub.values() == Values{2});
+  CHECK(hub.values() == Values{1, 2});
+  hub.end(first);
+  CHECK_FALSE(hub.reader().wants(first));
+  CHECK(hub.reader().wants(second));
+  hub.begin_view_without(second.process());
+  CHECK_FALSE(hub.reader().wants(second));
+}
+
+TEST_CASE("what a writer that failed or ended had written comes though it waited here when the view began") {
+  Hub hub;
+  hub.tell_of(first);
+  hub.tell_of(second);
+  hub.remove(second, true);
+  hub.hold_up();
+  hub.fail(first);
+  hub.write(first, 1);
+  hub.write(second, 2);
+  CHECK(hub.values() == Values{1, 2});
+  CHECK(hub.reader().matched().size() == 2);
+  hub.pass_mark();
+  CHECK(hub.reader().matched().empty());
+  CHECK(hub.reader().statuses().liveliness.not_alive_count() == 1);
 }
 
 TEST_CASE("a writer whose process failed is gone, which counts as not alive") {

@@ -150,6 +150,63 @@ TEST_CASE("readers hear of writers whose process was killed, and get all that th
   CHECK(values(late, 100).front() == 0);
 }
 
+// Three participants, so that two of them are a majority.
+TEST_CASE("a reader without room gets all of a writer that was killed while it had none, as the others do") {
+  const Domain domain;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const DomainParticipant third(0);
+    const Topic<Reading> topic(third, "readings");
+    DataWriter<Reading> writer(Publisher(third), topic, keeps(Durability::Volatile(), 1));
+    await(writer, [&] { return dds::pub::matched_subscriptions(writer).size() == 2; });
+    for (std::int64_t value = 0; value < 500; ++value) writer.write({1, value});
+    ::pause();
+    ::_exit(1);
+  }
+  REQUIRE(child > 0);
+  const DomainParticipant one(0);
+  const DomainParticipant two(0);
+  const Topic<Reading> here(one, "readings");
+  const Topic<Reading> there(two, "readings");
+  DataReader<Reading> slow(Subscriber(one), here, asks(Durability::Volatile()) << ResourceLimits(10));
+  DataReader<Reading> other(Subscriber(two), there, asks(Durability::Volatile()));
+  std::vector<std::int64_t> expected = values(other, 500);
+  CHECK(::kill(child, SIGKILL) == 0);
+  CHECK(::waitpid(child, nullptr, 0) == child);
+  await(other, [&] { return other.subscription_matched_status().current_count() == 0; });
+  DataWriter<Reading> after(Publisher(two), there, keeps(Durability::Volatile(), 1));
+  after.write({1, 500});
+  expected.push_back(500);
+  CHECK(values(slow, 501) == expected);
+  await(slow, [&] { return slow.subscription_matched_status().current_count() == 1; });
+  CHECK(slow.liveliness_changed_status().not_alive_count() == 1);
+}
+
+TEST_CASE("what a writer had written comes though it ended while the window was full, and its process with it") {
+  const Domain domain;
+  const DomainParticipant one(0);
+  const Topic<Reading> here(one, "readings");
+  DataReader<Reading> slow(Subscriber(one), here, asks(Durability::Volatile()) << ResourceLimits(10));
+  std::int64_t written = 0;
+  std::jthread ends;
+  {
+    const DomainParticipant other(0);
+    const Topic<Reading> there(other, "readings");
+    DataWriter<Reading> writer(Publisher(other), there,
+                               keeps(Durability::Volatile(), 1) << Reliability::Reliable(Duration::from_millisecs(10)));
+    await(writer, [&] { return dds::pub::matched_subscriptions(writer).size() == 1; });
+    const auto write_until_full = [&] {
+      for (;; ++written) writer.write({1, written});
+    };
+    CHECK_FALSE(words_of<dds::core::TimeoutError>(write_until_full).empty());
+    // Leaving waits until its messages are taken.
+    ends = std::jthread([participant = other, topic = there, last = std::move(writer)] {});
+  }
+  const std::vector<std::int64_t> got = values(slow, static_cast<std::size_t>(written));
+  CHECK(got.back() == written - 1);
+  await(slow, [&] { return slow.subscription_matched_status().current_count() == 0; });
+}
+
 TEST_CASE("who asked for a history of a participant that is gone before it answers waits for it no longer") {
   const Domain domain;
   std::array<int, 2> held{};

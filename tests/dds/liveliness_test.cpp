@@ -199,3 +199,35 @@ TEST_CASE("samples of instances that are over go by themselves, after the delay 
   REQUIRE(left.length() == 1);
   CHECK(left[0].data().value == 2);
 }
+
+// Three participants, so that two of them are a majority.
+TEST_CASE("a participant that was removed while it was stopped tells its readers, and whoever waits") {
+  const Domain domain;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const DomainParticipant third(0);
+    const Topic<Reading> topic(third, "readings");
+    DataReader<Reading> reader(Subscriber(third), topic, all_of());
+    dds::core::cond::WaitSet waitset;
+    waitset += dds::sub::cond::ReadCondition(reader, dds::sub::status::DataState::any());
+    std::string why;
+    while (why.empty()) {
+      waitset.wait(Duration::from_secs(60));
+      why = words_of<dds::core::AlreadyClosedError>([&] { static_cast<void>(reader.take()); });
+    }
+    const bool told = why.find("removed") != std::string::npos && reader.subscription_matched_status().current_count() == 0;
+    ::_exit(told ? 0 : 1);
+  }
+  REQUIRE(child > 0);
+  const DomainParticipant one(0);
+  const DomainParticipant two(0);
+  const Topic<Reading> here(one, "readings");
+  DataWriter<Reading> writer(Publisher(one), here);
+  await(writer, [&] { return writer.publication_matched_status().current_count() == 1; });
+  CHECK(::kill(child, SIGSTOP) == 0);
+  await(writer, [&] { return writer.publication_matched_status().current_count() == 0; });
+  CHECK(::kill(child, SIGCONT) == 0);
+  int status = 0;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}

@@ -260,9 +260,12 @@ TEST_CASE("samples of hundreds of kilobytes travel where the type says their siz
   writer.write(*image);
   CHECK(take(reader, 1).at(0).data().pixels.back() == 9);
   const Topic<Line> lines(one, "lines");
+  DataReader<Line> line_reader(Subscriber(one), lines, all_of());
   DataWriter<Line> liner(Publisher(one), lines);
+  liner.write({std::string(250'000, 'x')});
+  CHECK(take(line_reader, 1).at(0).data().text.size() == 250'000);
   CHECK_THAT(words_of<dds::core::InvalidArgumentError>([&] { liner.write({std::string(1'000'000, 'x')}); }),
-             Contains("is larger than the"));
+             Contains("topic lines") && Contains("is larger than the") && Contains("max_smc_payload_size"));
 }
 
 TEST_CASE("entities of two participants are not put together, and a nil one is none") {
