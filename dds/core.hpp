@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -92,6 +93,11 @@ class Duration {
   [[nodiscard]] static constexpr Duration zero() noexcept { return {}; }
   [[nodiscard]] static constexpr Duration infinite() noexcept { return std::chrono::nanoseconds::max(); }
   [[nodiscard]] static constexpr Duration from_secs(std::int64_t count) noexcept { return std::chrono::seconds(count); }
+  template <std::floating_point Seconds>
+  [[nodiscard]] static constexpr Duration from_secs(Seconds count) noexcept {
+    constexpr Seconds most = 9'000'000'000;
+    return count < most ? Duration(std::chrono::duration<Seconds>(count)) : infinite();
+  }
   [[nodiscard]] static constexpr Duration from_millisecs(std::int64_t count) noexcept {
     return std::chrono::milliseconds(count);
   }
@@ -103,9 +109,24 @@ class Duration {
   [[nodiscard]] constexpr std::uint32_t nanosec() const noexcept {
     return static_cast<std::uint32_t>(nanoseconds_ % 1'000'000'000);
   }
+  [[nodiscard]] constexpr double to_secs() const noexcept { return static_cast<double>(nanoseconds_) / 1e9; }
   [[nodiscard]] constexpr std::int64_t to_millisecs() const noexcept { return nanoseconds_ / 1'000'000; }
+  [[nodiscard]] constexpr std::int64_t to_microsecs() const noexcept { return nanoseconds_ / 1'000; }
   [[nodiscard]] constexpr std::int64_t to_nanosecs() const noexcept { return nanoseconds_; }
   constexpr auto operator<=>(const Duration&) const noexcept = default;
+  /// Infinite stays infinite.
+  constexpr Duration& operator+=(const Duration& other) noexcept {
+    const bool ends = *this != infinite() && other != infinite();
+    nanoseconds_ = ends ? nanoseconds_ + other.nanoseconds_ : infinite().nanoseconds_;
+    return *this;
+  }
+  constexpr Duration& operator-=(const Duration& other) noexcept { return nanoseconds_ -= other.nanoseconds_, *this; }
+  constexpr Duration& operator*=(std::int64_t factor) noexcept { return nanoseconds_ *= factor, *this; }
+  constexpr Duration& operator/=(std::int64_t divisor) noexcept { return nanoseconds_ /= divisor, *this; }
+  [[nodiscard]] friend constexpr Duration operator+(Duration a, const Duration& b) noexcept { return a += b; }
+  [[nodiscard]] friend constexpr Duration operator-(Duration a, const Duration& b) noexcept { return a -= b; }
+  [[nodiscard]] friend constexpr Duration operator*(Duration length, std::int64_t by) noexcept { return length *= by; }
+  [[nodiscard]] friend constexpr Duration operator/(Duration length, std::int64_t by) noexcept { return length /= by; }
 
  private:
   std::int64_t nanoseconds_ = 0;
@@ -123,7 +144,17 @@ class Time {
   [[nodiscard]] constexpr std::int64_t sec() const noexcept { return since_.sec(); }
   [[nodiscard]] constexpr std::uint32_t nanosec() const noexcept { return since_.nanosec(); }
   [[nodiscard]] constexpr std::int64_t to_nanosecs() const noexcept { return since_.to_nanosecs(); }
+  [[nodiscard]] static constexpr Time from_secs(std::int64_t count) noexcept { return Time(count, 0); }
+  [[nodiscard]] static constexpr Time from_millisecs(std::int64_t count) noexcept {
+    return from_nanosecs(count * 1'000'000);
+  }
+  [[nodiscard]] constexpr std::int64_t to_millisecs() const noexcept { return since_.to_millisecs(); }
   constexpr auto operator<=>(const Time&) const noexcept = default;
+  constexpr Time& operator+=(const Duration& length) noexcept { return since_ += length, *this; }
+  constexpr Time& operator-=(const Duration& length) noexcept { return since_ -= length, *this; }
+  [[nodiscard]] friend constexpr Time operator+(Time at, const Duration& length) noexcept { return at += length; }
+  [[nodiscard]] friend constexpr Time operator-(Time at, const Duration& length) noexcept { return at -= length; }
+  [[nodiscard]] friend constexpr Duration operator-(const Time& a, const Time& b) noexcept { return a.since_ - b.since_; }
 
  private:
   Duration since_;

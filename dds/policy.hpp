@@ -29,6 +29,7 @@ class OpaqueData {
   OpaqueData() = default;
   explicit OpaqueData(std::vector<std::uint8_t> value) : value_(std::move(value)) {}
   [[nodiscard]] const std::vector<std::uint8_t>& value() const { return value_; }
+  OpaqueData& value(std::vector<std::uint8_t> value) { return value_ = std::move(value), *this; }
   bool operator==(const OpaqueData&) const = default;
 
  private:
@@ -119,12 +120,17 @@ class DurabilityService {
         history_(history_kind, history_depth),
         limits_(max_samples, max_instances, max_samples_per_instance) {}
   [[nodiscard]] Duration service_cleanup_delay() const { return service_cleanup_delay_; }
+  DurabilityService& service_cleanup_delay(const Duration& delay) { return service_cleanup_delay_ = delay, *this; }
   [[nodiscard]] HistoryKind history_kind() const { return history_.kind(); }
+  DurabilityService& history_kind(HistoryKind kind) { return history_.kind(kind), *this; }
   [[nodiscard]] std::int32_t history_depth() const { return history_.depth(); }
   DurabilityService& history_depth(std::int32_t depth) { return history_.depth(depth), *this; }
   [[nodiscard]] std::int32_t max_samples() const { return limits_.max_samples(); }
+  DurabilityService& max_samples(std::int32_t most) { return limits_.max_samples(most), *this; }
   [[nodiscard]] std::int32_t max_instances() const { return limits_.max_instances(); }
+  DurabilityService& max_instances(std::int32_t most) { return limits_.max_instances(most), *this; }
   [[nodiscard]] std::int32_t max_samples_per_instance() const { return limits_.max_samples_per_instance(); }
+  DurabilityService& max_samples_per_instance(std::int32_t most) { return limits_.max_samples_per_instance(most), *this; }
   bool operator==(const DurabilityService&) const = default;
 
  private:
@@ -154,6 +160,7 @@ class LatencyBudget : public Period<5> {
  public:
   explicit LatencyBudget(const Duration& duration = Duration::zero()) : Period(duration) {}
   [[nodiscard]] Duration duration() const { return length_; }
+  LatencyBudget& duration(const Duration& duration) { return length_ = duration, *this; }
 };
 class Lifespan : public Period<10> {
  public:
@@ -165,6 +172,7 @@ class TimeBasedFilter : public Period<9> {
  public:
   explicit TimeBasedFilter(const Duration& minimum_separation = Duration::zero()) : Period(minimum_separation) {}
   [[nodiscard]] Duration minimum_separation() const { return length_; }
+  TimeBasedFilter& minimum_separation(const Duration& least) { return length_ = least, *this; }
 };
 
 class Liveliness {
@@ -179,7 +187,9 @@ class Liveliness {
     return Liveliness(LivelinessKind::MANUAL_BY_TOPIC, lease_duration);
   }
   [[nodiscard]] LivelinessKind kind() const { return kind_; }
+  Liveliness& kind(LivelinessKind kind) { return kind_ = kind, *this; }
   [[nodiscard]] Duration lease_duration() const { return lease_duration_; }
+  Liveliness& lease_duration(const Duration& length) { return lease_duration_ = length, *this; }
   bool operator==(const Liveliness&) const = default;
 
  private:
@@ -193,6 +203,7 @@ class Ownership {
   static Ownership Shared() { return Ownership(); }
   static Ownership Exclusive() { return Ownership(OwnershipKind::EXCLUSIVE); }
   [[nodiscard]] OwnershipKind kind() const { return kind_; }
+  Ownership& kind(OwnershipKind kind) { return kind_ = kind, *this; }
   bool operator==(const Ownership&) const = default;
 
  private:
@@ -203,6 +214,7 @@ class OwnershipStrength {
  public:
   explicit OwnershipStrength(std::int32_t value = 0) : value_(value) {}
   [[nodiscard]] std::int32_t value() const { return value_; }
+  OwnershipStrength& value(std::int32_t value) { return value_ = value, *this; }
   bool operator==(const OwnershipStrength&) const = default;
 
  private:
@@ -213,6 +225,7 @@ class TransportPriority {
  public:
   explicit TransportPriority(std::int32_t value = 0) : value_(value) {}
   [[nodiscard]] std::int32_t value() const { return value_; }
+  TransportPriority& value(std::int32_t value) { return value_ = value, *this; }
   bool operator==(const TransportPriority&) const = default;
 
  private:
@@ -225,6 +238,7 @@ class DestinationOrder {
   static DestinationOrder ReceptionTimestamp() { return DestinationOrder(); }
   static DestinationOrder SourceTimestamp() { return DestinationOrder(DestinationOrderKind::BY_SOURCE_TIMESTAMP); }
   [[nodiscard]] DestinationOrderKind kind() const { return kind_; }
+  DestinationOrder& kind(DestinationOrderKind kind) { return kind_ = kind, *this; }
   bool operator==(const DestinationOrder&) const = default;
 
  private:
@@ -236,9 +250,21 @@ class Presentation {
   explicit Presentation(PresentationAccessScopeKind access_scope = PresentationAccessScopeKind::INSTANCE,
                         bool coherent_access = false, bool ordered_access = false)
       : access_scope_(access_scope), coherent_access_(coherent_access), ordered_access_(ordered_access) {}
+  static Presentation InstanceAccessScope(bool coherent_access = false, bool ordered_access = false) {
+    return Presentation(PresentationAccessScopeKind::INSTANCE, coherent_access, ordered_access);
+  }
+  static Presentation TopicAccessScope(bool coherent_access = false, bool ordered_access = false) {
+    return Presentation(PresentationAccessScopeKind::TOPIC, coherent_access, ordered_access);
+  }
+  static Presentation GroupAccessScope(bool coherent_access = false, bool ordered_access = false) {
+    return Presentation(PresentationAccessScopeKind::GROUP, coherent_access, ordered_access);
+  }
   [[nodiscard]] PresentationAccessScopeKind access_scope() const { return access_scope_; }
+  Presentation& access_scope(PresentationAccessScopeKind scope) { return access_scope_ = scope, *this; }
   [[nodiscard]] bool coherent_access() const { return coherent_access_; }
+  Presentation& coherent_access(bool coherent) { return coherent_access_ = coherent, *this; }
   [[nodiscard]] bool ordered_access() const { return ordered_access_; }
+  Presentation& ordered_access(bool ordered) { return ordered_access_ = ordered, *this; }
   bool operator==(const Presentation&) const = default;
 
  private:
@@ -263,7 +289,10 @@ class Partition {
 class EntityFactory {
  public:
   explicit EntityFactory(bool autoenable_created_entities = true) : autoenable_(autoenable_created_entities) {}
+  static EntityFactory AutoEnable() { return EntityFactory(true); }
+  static EntityFactory ManuallyEnable() { return EntityFactory(false); }
   [[nodiscard]] bool autoenable_created_entities() const { return autoenable_; }
+  EntityFactory& autoenable_created_entities(bool enables) { return autoenable_ = enables, *this; }
   bool operator==(const EntityFactory&) const = default;
 
  private:
@@ -277,6 +306,7 @@ class WriterDataLifecycle {
   static WriterDataLifecycle AutoDisposeUnregisteredInstances() { return WriterDataLifecycle(true); }
   static WriterDataLifecycle ManuallyDisposeUnregisteredInstances() { return WriterDataLifecycle(false); }
   [[nodiscard]] bool autodispose_unregistered_instances() const { return autodispose_; }
+  WriterDataLifecycle& autodispose_unregistered_instances(bool disposes) { return autodispose_ = disposes, *this; }
   bool operator==(const WriterDataLifecycle&) const = default;
 
  private:
@@ -288,8 +318,15 @@ class ReaderDataLifecycle {
   explicit ReaderDataLifecycle(const Duration& autopurge_nowriter_samples_delay = Duration::infinite(),
                                const Duration& autopurge_disposed_samples_delay = Duration::infinite())
       : no_writer_(autopurge_nowriter_samples_delay), disposed_(autopurge_disposed_samples_delay) {}
+  static ReaderDataLifecycle NoAutoPurge() { return ReaderDataLifecycle(); }
+  static ReaderDataLifecycle AutoPurgeDisposedSamples(const Duration& delay) {
+    return ReaderDataLifecycle(Duration::infinite(), delay);
+  }
+  static ReaderDataLifecycle AutoPurgeNoWriterSamples(const Duration& delay) { return ReaderDataLifecycle(delay); }
   [[nodiscard]] Duration autopurge_nowriter_samples_delay() const { return no_writer_; }
+  ReaderDataLifecycle& autopurge_nowriter_samples_delay(const Duration& delay) { return no_writer_ = delay, *this; }
   [[nodiscard]] Duration autopurge_disposed_samples_delay() const { return disposed_; }
+  ReaderDataLifecycle& autopurge_disposed_samples_delay(const Duration& delay) { return disposed_ = delay, *this; }
   bool operator==(const ReaderDataLifecycle&) const = default;
 
  private:
