@@ -16,10 +16,9 @@ void throw_nil() { throw NullReferenceError("a reference to an entity is nil; as
 
 }  // namespace dds::core
 
-void dds::core::status::IncompatibleQosStatus::note(policy::QosPolicyId id, std::string reason) {
-  count();
+void dds::core::status::IncompatibleQosStatus::note(policy::QosPolicyId id, const std::string& reason) {
   last_policy_id_ = id;
-  last_reason_ = std::move(reason);
+  last_reason_ += (last_reason_.empty() ? "" : "; ") + reason;
   for (policy::QosPolicyCount& each : policies_) {
     if (each.policy_id() == id) {
       each = {id, each.count() + 1};

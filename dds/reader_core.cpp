@@ -23,6 +23,7 @@ void ReaderCore::change(const EndpointQos& qos) {
 void ReaderCore::on_writer(const EndpointFacts& writer) {
   if (!partitions_meet(writer.qos.partitions, qos_.partitions)) return on_mismatch(writer.id);
   const std::vector<QosMismatch> found = mismatches(writer.qos, qos_);
+  if (!found.empty()) statuses_.incompatible.note_one();
   for (const QosMismatch& each : found) {
     statuses_.incompatible.note(each.policy_id, each.words);
     log::warn(log::Room::dds, "a reader here and a writer do not match",
@@ -52,6 +53,10 @@ void ReaderCore::on_closed(const std::string& why) {
   board_->raise(StatusBit::data);  // whoever takes is told
 }
 
+void ReaderCore::on_history_of_gone(const EndpointId& writer) {
+  if (cache_.on_gone(writer, wall_ns())) board_->raise(StatusBit::data);
+}
+
 void ReaderCore::on_mismatch(const EndpointId& writer) { unmatch(writer, false); }
 
 void ReaderCore::unmatch(const EndpointId& writer, bool failed) {
@@ -78,8 +83,6 @@ void ReaderCore::on_sample(const SampleEnvelope& header, std::shared_ptr<const v
   on_alive(header.writer);
   if (data && filter_ && !filter_(data.get())) return;
   const auto outcome = cache_.add(header, std::move(data), header.strength, wall_ns());
-  // A writer that this reader does not know is of the history, and gone.
-  if (!matches) cache_.on_gone(header.writer, wall_ns());
   if (qos_.times.deadline != endless) {
     if (header.kind == static_cast<std::uint8_t>(SampleKind::data)) {
       due_[header.key.words] = steady_ns() + qos_.times.deadline;

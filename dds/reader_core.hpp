@@ -59,6 +59,8 @@ class ReaderCore {
   /// It does not match any more, but is there.
   void on_mismatch(const EndpointId& writer);
   [[nodiscard]] bool wants(const EndpointId& writer) const { return matched_.contains(writer); }
+  /// All that is left of a writer that is gone was given.
+  void on_history_of_gone(const EndpointId& writer);
   /// A sample of a writer that it matches, or of the history, whose writers may be gone. Null: news without a sample. One
   /// that it had before is left out.
   void on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data);

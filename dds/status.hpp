@@ -109,9 +109,11 @@ class IncompatibleQosStatus : public CountedStatus {
  public:
   [[nodiscard]] policy::QosPolicyId last_policy_id() const { return last_policy_id_; }
   [[nodiscard]] const policy::QosPolicyCountSeq& policies() const { return policies_; }
-  /// spindrift's own: why the last one did not match, in words for people.
+  /// spindrift's own: why the last one did not match, all policies, in words for people.
   [[nodiscard]] const std::string& last_reason() const { return last_reason_; }
-  void note(policy::QosPolicyId id, std::string reason);
+  /// One more writer or reader does not match; then each policy of which less is offered.
+  void note_one() { count(), last_reason_.clear(); }
+  void note(policy::QosPolicyId id, const std::string& reason);
 
  private:
   policy::QosPolicyId last_policy_id_ = 0;

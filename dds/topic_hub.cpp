@@ -127,7 +127,7 @@ void TopicHub::on_removed(const EndpointFacts& facts, bool ended) {
     readers_.erase(facts.id);
     for (const auto& [id, writer] : local_writers_) writer->on_reader_gone(facts.id);
   } else if (facts.kind == EndpointKind::writer && writers_.contains(facts.id)) {
-    (ended ? retired_ : lingering_).insert(facts.id);
+    (ended ? leaving_.retired : leaving_.lingering).insert(facts.id);
   }
 }
 
@@ -137,8 +137,8 @@ void TopicHub::on_view(const HubView& view) {
     if (each.kind == EndpointKind::reader) on_removed(each, false);
     if (each.kind == EndpointKind::writer) leaving.emplace(each.id, true);
   }
-  for (const EndpointId& each : retired_) leaving.emplace(each, false);
-  for (const EndpointId& each : lingering_) {
+  for (const EndpointId& each : leaving_.retired) leaving.emplace(each, false);
+  for (const EndpointId& each : leaving_.lingering) {
     if (!view.is_here(each.process())) leaving.emplace(each, false);
   }
   if (leaving.empty()) return;
@@ -148,7 +148,7 @@ void TopicHub::on_view(const HubView& view) {
 
 void TopicHub::depart(const EndpointId& writer, const Departure& departure) {
   if (departure.mark != 0) {
-    departing_.emplace(writer, departure);
+    leaving_.departing.emplace(writer, departure);
     return;
   }
   history_.on_gone(writer);
@@ -156,15 +156,15 @@ void TopicHub::depart(const EndpointId& writer, const Departure& departure) {
 }
 
 void TopicHub::on_mark(std::uint32_t mark) {
-  for (const auto& [writer, departure] : std::map(departing_)) {
+  for (const auto& [writer, departure] : std::map(leaving_.departing)) {
     if (departure.mark <= mark) depart(writer, {0, departure.failed});
   }
 }
 
 void TopicHub::forget_writer(const EndpointId& writer, bool failed) {
-  retired_.erase(writer);
-  lingering_.erase(writer);
-  departing_.erase(writer);
+  leaving_.retired.erase(writer);
+  leaving_.lingering.erase(writer);
+  leaving_.departing.erase(writer);
   writers_.erase(writer);
   for (const auto& [id, reader] : local_readers_) reader->on_writer_gone(writer, failed);
 }
@@ -188,6 +188,7 @@ void TopicHub::add_reader(const std::shared_ptr<ReaderCore>& reader) {
 void TopicHub::give_history(ReaderCore& reader, const EndpointId* writer) {
   // A reader of lower durability than the sample's writer offers may have it; one of none wants none.
   const std::uint8_t asked = reader.facts().qos.durability;
+  std::set<EndpointId> gone;
   for (const KeptSample& each : asked == 0 ? std::vector<KeptSample>{} : history_.all()) {
     if (writer != nullptr && each.header.writer != *writer) continue;
     // A sample that is left of a topic of that name and another type is nobody's.
@@ -195,7 +196,9 @@ void TopicHub::give_history(ReaderCore& reader, const EndpointId* writer) {
         (writers_.contains(each.header.writer) && !reader.wants(each.header.writer)))
       continue;
     if (const auto data = decoded(each.header, *each.bytes)) give(reader, each.header, data);
+    if (!reader.wants(each.header.writer)) gone.insert(each.header.writer);
   }
+  for (const EndpointId& each : gone) reader.on_history_of_gone(each);
 }
 
 void TopicHub::remove_reader(const EndpointId& id) {

@@ -86,6 +86,12 @@ class TopicHub {
     std::uint32_t mark;  ///< behind that nothing is
     bool failed;
   };
+  /// The writers that are there no more, and of which something may still come.
+  struct Leaving {
+    std::set<EndpointId> retired;    ///< nothing comes behind this view
+    std::set<EndpointId> lingering;  ///< a last message is still to come, or the end of their process
+    std::map<EndpointId, Departure> departing;
+  };
   [[nodiscard]] bool known(const EndpointId& writer) const { return writers_.contains(writer); }
   void depart(const EndpointId& writer, const Departure& departure);
   void apply(const SampleEnvelope& header, std::span<const std::byte> bytes);
@@ -110,11 +116,8 @@ class TopicHub {
   TopicHistory history_;
   std::map<EndpointId, EndpointFacts> writers_;  // those of which something may still come
   std::map<EndpointId, EndpointFacts> readers_;  // all of the domain
-  std::set<EndpointId> retired_;                 // of the writers: nothing comes behind this view
   std::set<EndpointId> ended_early_;             // said that they are gone before the news of them was here
-  std::set<EndpointId> lingering_;               // of the writers: gone, and a last message is still to come, or the end
-                                                 // of its process
-  std::map<EndpointId, Departure> departing_;    // of the writers
+  Leaving leaving_;
   std::set<EndpointId> ignored_;                 // of writers and readers
   std::map<EndpointId, std::shared_ptr<TopicCore>> local_topics_;
   std::map<EndpointId, std::shared_ptr<ReaderCore>> local_readers_;

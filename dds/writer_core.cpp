@@ -203,6 +203,7 @@ void WriterCore::on_closed(const std::string& why) {
 void WriterCore::on_reader(const EndpointFacts& reader) {
   if (!partitions_meet(qos_.partitions, reader.qos.partitions)) return on_reader_gone(reader.id);
   const std::vector<QosMismatch> found = mismatches(qos_, reader.qos);
+  if (!found.empty()) statuses_.incompatible.note_one();
   for (const QosMismatch& each : found) {
     statuses_.incompatible.note(each.policy_id, each.words);
     log::warn(log::Room::dds, "a writer here and a reader do not match",

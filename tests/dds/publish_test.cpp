@@ -179,6 +179,14 @@ TEST_CASE("a writer and a reader that do not match say why, on both sides") {
   writer.wait_for_acknowledgments(Duration::from_secs(20));
   CHECK(reader.take().length() == 0);
   CHECK(dds::pub::matched_subscriptions(writer).empty());
+  // One that lacks two counts once, for each of them.
+  DataReader<Reading> asks_for_two(
+      Subscriber(other), there,
+      dds::sub::qos::DataReaderQos() << Durability::TransientLocal() << Deadline(Duration::from_secs(0.5)));
+  const auto both = asks_for_two.requested_incompatible_qos_status();
+  CHECK(both.total_count() == 1);
+  CHECK(both.policies().size() == 2);
+  CHECK_THAT(both.last_reason(), Contains("Durability: ") && Contains("; Deadline: "));
 }
 
 TEST_CASE("samples go where a partition of the writer fits one of the reader") {
