@@ -27,7 +27,7 @@ class SubgroupHold {
   /// The mark of this participant behind which all that waits here now will have been given, which is sent as soon as no
   /// reader is without room. 0: nothing waits.
   [[nodiscard]] std::uint32_t mark(const EndpointId& self);
-  /// Of whom the message is a mark, and its number. Nothing: it is none.
+  /// The mark that the message is: whose, and its number. Nothing: it is none.
   [[nodiscard]] static std::optional<EndpointId> mark_in(std::span<const std::byte> message, std::uint32_t sender);
 
  private:
