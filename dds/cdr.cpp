@@ -22,6 +22,11 @@ Error unwritable(std::string what, std::string fix) {
 struct CdrWriter::State {
   FastBuffer buffer;  // it grows
   Cdr cdr{buffer, Cdr::LITTLE_ENDIANNESS, Cdr::DDS_CDR};
+
+  /// Zeros up to a value of so many bytes: Fast-CDR would send what its memory held before.
+  void align(std::size_t bytes) {
+    while (cdr.getSerializedDataLength() % bytes != 4 % bytes) cdr.serialize(std::uint8_t{0});
+  }
 };
 
 CdrWriter::CdrWriter() : state_(std::make_unique<State>()) { state_->cdr.serialize_encapsulation(); }
@@ -31,6 +36,7 @@ CdrWriter::~CdrWriter() = default;
 #define SPINDRIFT_PUT(type)                                    \
   void CdrWriter::put(type value) {                            \
     try {                                                      \
+      state_->align(sizeof value);                             \
       state_->cdr.serialize(value);                            \
     } catch (const eprosima::fastcdr::exception::Exception&) { \
       throw std::bad_alloc();                                  \
@@ -59,6 +65,7 @@ void CdrWriter::put(const std::string& value) {
     throw Exception(unwritable("a string has 2^32 bytes or more", "send it in parts"));
   }
   try {
+    state_->align(sizeof(std::uint32_t));
     state_->cdr.serialize(value);
   } catch (const eprosima::fastcdr::exception::Exception&) {
     throw std::bad_alloc();

@@ -88,6 +88,7 @@ void put(ByteWriter& to, const EndpointFacts& facts) {
   to.put(facts.id.node, facts.id.number, facts.id.incarnation, static_cast<std::uint8_t>(facts.kind));
   put_text(to, facts.topic);
   put_text(to, facts.type);
+  put_text(to, facts.named);
   const EndpointQos& qos = facts.qos;
   to.put(qos.reliability, qos.durability, qos.ownership, qos.destination_order, qos.access_scope, qos.ordered_access,
          qos.liveliness, qos.strength);
@@ -138,10 +139,12 @@ std::optional<EndpointFacts> get_endpoint(ByteReader& from) {
   const auto kind = from.get<std::uint8_t>();
   auto topic = get_text(from, topic_name_bytes_max);
   auto type = topic ? get_text(from, description_bytes_max) : std::nullopt;
-  if (kind > static_cast<std::uint8_t>(EndpointKind::participant) || !type || topic->empty()) return std::nullopt;
+  auto named = type ? get_text(from, description_bytes_max) : std::nullopt;
+  if (kind > static_cast<std::uint8_t>(EndpointKind::participant) || !named || topic->empty()) return std::nullopt;
   facts.kind = static_cast<EndpointKind>(kind);
   facts.topic = std::move(*topic);
   facts.type = std::move(*type);
+  facts.named = std::move(*named);
   if (!get_qos(from, facts.qos) || !from.ok()) return std::nullopt;
   return facts;
 }

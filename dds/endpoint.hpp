@@ -85,7 +85,8 @@ struct EndpointFacts {
   EndpointId id{};
   EndpointKind kind = EndpointKind::topic;
   std::string topic;
-  std::string type{};  ///< its description
+  std::string type{};   ///< its description
+  std::string named{};  ///< of a topic: the same with the names of fields; empty: it has none
   EndpointQos qos{};
   bool operator==(const EndpointFacts&) const = default;
 };

@@ -1,6 +1,7 @@
 // Participants, publishers, subscribers and topics; and the errors of what is beneath entities as those of dds::core.
 #include <spindrift/dds/entities.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <spindrift/dds/builtin_topics.hpp>
@@ -190,9 +191,9 @@ TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, const s
     throw dds::core::InvalidArgumentError("a topic's name has 1 to 256 bytes, not " + std::to_string(name.size()));
   if (builtin_kind(name))
     throw dds::core::InvalidArgumentError("topic " + name + " is one of DDS's own; read it by dds::sub::builtin_subscriber");
-  if (type.description.size() > description_bytes_max)
+  if (std::max(type.description.size(), type.named.size()) > description_bytes_max)
     throw dds::core::InvalidArgumentError("type " + type.name +
-                                          ": its description has more than 16384 bytes; use fewer fields");
+                                          ": its description has more than 16384 bytes; use fewer fields, or shorter names");
 }
 
 void TopicEntity::enable() {
@@ -221,7 +222,12 @@ void TopicEntity::tell() {
   });
 }
 EndpointFacts TopicEntity::facts(const dds::topic::qos::TopicQos& qos) const {
-  return {.id = id_, .kind = EndpointKind::topic, .topic = name_, .type = type_.description, .qos = told(qos)};
+  return {.id = id_,
+          .kind = EndpointKind::topic,
+          .topic = name_,
+          .type = type_.description,
+          .named = type_.named,
+          .qos = told(qos)};
 }
 void TopicEntity::change(const dds::topic::qos::TopicQos& qos) {
   check(qos);

@@ -1,5 +1,5 @@
 // The fields of an aggregate: what they may be, and how they are described, written and read, one rule per kind. They are
-// found by Boost.PFR, without a macro and without names, which it does not know in C++20.
+// found by Boost.PFR, without a macro and without names, which it does not know in C++20; those are said beside the type.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -18,6 +19,19 @@
 
 #include <spindrift/dds/cdr.hpp>
 #include <spindrift/dds/type_text.hpp>
+
+namespace dds::topic {
+
+/// The names of an aggregate's fields, in their order, for programs that do not have the type: `spindrift topic`, recorders,
+/// gateways. They are announced, and no part of the type's identity. Specialize it before the first use of the type, and of
+/// those that hold it; without it they are called f0, f1 and so on:
+///   template <> struct dds::topic::topic_field_names<Sensor> { static constexpr std::array names{"id", "value"}; };
+template <class T>
+struct topic_field_names {
+  static constexpr std::array<const char*, 0> names{};
+};
+
+}  // namespace dds::topic
 
 namespace spindrift::topics {
 
@@ -155,8 +169,43 @@ template <class T>
 template <class T>
 inline constexpr bool no_such_field = false;
 
-/// A field's kind in words: "f32[3]", "sequence<string>", "sensors::Mode:u8", "Inner{i32,bool}".
-template <class T>
+/// A name as languages have it: of a-z, A-Z, 0-9 and _, and no digit first.
+[[nodiscard]] constexpr bool is_identifier(std::string_view name) noexcept {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  for (const char each : name) {
+    const bool alphabetic = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z');
+    if (!alphabetic && each != '_' && (each < '0' || each > '9')) return false;
+  }
+  return true;
+}
+/// Whether these can be the names of so many fields: each is one, and no two are alike.
+template <std::size_t size>
+[[nodiscard]] constexpr bool name_fields(const std::array<const char*, size>& names, std::size_t count) noexcept {
+  if (size != count) return false;
+  for (std::size_t at = 0; at < size; ++at) {
+    if (!is_identifier(names[at])) return false;
+    for (std::size_t before = 0; before < at; ++before) {
+      if (std::string_view(names[before]) == names[at]) return false;
+    }
+  }
+  return true;
+}
+/// "id=" where the aggregate's fields have names, else nothing.
+template <AggregateField T>
+[[nodiscard]] std::string name_text(std::size_t at) {
+  constexpr auto names = dds::topic::topic_field_names<T>::names;
+  if constexpr (names.size() == 0) {
+    return {};
+  } else {
+    static_assert(name_fields(names, field_count<T>()),
+                  "topic_field_names has one name for each field: of a-z, A-Z, 0-9 and _, and no two alike");
+    return std::string(names.at(at)) + "=";
+  }
+}
+
+/// A field's kind in words: "f32[3]", "sequence<string>", "sensors::Mode:u8", "Inner{i32,bool}"; `named`: with the names of
+/// fields that have some, "Inner{number=i32,valid=bool}".
+template <class T, bool named = false>
 [[nodiscard]] std::string field_text() {
   if constexpr (PlainField<T>)
     return plain_text<T>();
@@ -165,14 +214,20 @@ template <class T>
   else if constexpr (std::same_as<T, std::string>)
     return "string";
   else if constexpr (is_sequence<T>)
-    return "sequence<" + field_text<typename T::value_type>() + ">";
+    return "sequence<" + field_text<typename T::value_type, named>() + ">";
   else if constexpr (is_maybe<T>)
-    return "optional<" + field_text<typename T::value_type>() + ">";
+    return "optional<" + field_text<typename T::value_type, named>() + ">";
   else if constexpr (is_fixed_array<T>)
-    return field_text<typename T::value_type>() + "[" + std::to_string(std::tuple_size_v<T>) + "]";
+    return field_text<typename T::value_type, named>() + "[" + std::to_string(std::tuple_size_v<T>) + "]";
   else if constexpr (AggregateField<T>) {
     std::string text;
-    for_each_field_type<T>([&]<class Field>() { text += (text.empty() ? "" : ",") + field_text<Field>(); });
+    std::size_t at = 0;
+    for_each_field_type<T>([&]<class Field>() {
+      text += at == 0 ? "" : ",";
+      if constexpr (named) text += name_text<T>(at);
+      text += field_text<Field, named>();
+      ++at;
+    });
     return std::string(type_text<T>()) + "{" + text + "}";
   } else {
     static_assert(no_such_field<T>,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,17 +47,18 @@ namespace spindrift::topics {
 struct TypeSupport {
   std::string name;
   std::string description;   ///< with the name, all fields, and which of them are keys: the identity
+  std::string named;         ///< the same with the names of fields; empty: they have none
   std::uint64_t identity{};  ///< the same in few bytes
   bool keyed = false;
   bool in_place = false;
   std::uint64_t in_place_bytes = 0;  ///< the size of each sample, if they lie in place
   /// A new value, from bytes that a peer wrote. Errors: bad_input.
-  Result<std::shared_ptr<const void>> (*decode)(std::span<const std::byte> bytes) = nullptr;
+  std::function<Result<std::shared_ptr<const void>>(std::span<const std::byte> bytes)> decode;
   /// The digest of its keys; of a type without any, nothing's.
-  Digest (*key)(const void* value) = nullptr;
+  std::function<Digest(const void* value)> key;
 };
 
-/// Most bytes of a description: participants tell each other.
+/// Most bytes of a description, and of one with names: participants tell each other.
 inline constexpr std::size_t description_bytes_max = 16384;
 
 /// Two descriptions that differ, in words for people.
@@ -128,9 +130,11 @@ template <class T>
   static const TypeSupport support = [] {
     TypeSupport made;
     made.name = dds::topic::topic_type_name<T>::value();
-    const std::string fields = field_text<T>();
-    made.description = made.name + fields.substr(type_text<T>().size()) + key_text<T>(Keys{});
-    if (lies_in_place<T>()) made.description += " in place, " + std::to_string(sizeof(T)) + " bytes";
+    std::string rest = key_text<T>(Keys{});
+    if (lies_in_place<T>()) rest += " in place, " + std::to_string(sizeof(T)) + " bytes";
+    made.description = made.name + field_text<T>().substr(type_text<T>().size()) + rest;
+    made.named = made.name + field_text<T, true>().substr(type_text<T>().size()) + rest;
+    if (made.named == made.description) made.named.clear();
     made.identity = digest_of(made.description).words[0];
     made.keyed = !std::is_same_v<Keys, dds::topic::key_fields<>>;
     made.in_place = lies_in_place<T>();
