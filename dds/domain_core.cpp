@@ -84,20 +84,23 @@ DomainCore::DomainCore(std::uint32_t domain, const EndpointQos& told)
       own_{.kind = EndpointKind::participant, .topic = "of the domain", .qos = told},
       histories_(monitor_, errands_, hubs_, [this] { announce_self(); }) {}
 
-std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const EndpointQos& told, const std::string& file) {
+Config DomainCore::config(std::uint32_t domain, const std::string& file, const std::vector<ConfigOverride>& overrides) {
+  return value_or_throw(file.empty() ? config_without_file(domain_group_name(domain), {endpoints_subgroup}, overrides)
+                                     : Config::read(file, overrides));
+}
+
+std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const EndpointQos& told, const Config& config) {
   // A listener may drop the last reference; its thread cannot wait for itself.
   const auto end = [](DomainCore* ending) {
     if (!ending->listeners_.is_current()) return delete ending;
     Endings::of_process().add(std::thread([ending] { delete ending; }));
   };
   std::shared_ptr<DomainCore> core(new DomainCore(domain, told), end);
-  core->enter(file);
+  core->enter(config);
   return core;
 }
 
-void DomainCore::enter(const std::string& file) {
-  const Config config = file.empty() ? value_or_throw(config_without_file(domain_group_name(domain_), {endpoints_subgroup}))
-                                     : Config::load(file);
+void DomainCore::enter(const Config& config) {
   GroupOptions options;
   options.on_view = [this](const NewView& news) { on_view(news); };
   options.on_created = [this](Subgroup& subgroup) {
@@ -113,7 +116,7 @@ void DomainCore::enter(const std::string& file) {
   if (view.in_layout(endpoints_subgroup) == nullptr) {
     throw Exception(
         Error(ErrorKind::bad_config, std::string("the layout has no subgroup ") + endpoints_subgroup)
-            .at(file)
+            .at("group " + config.group_name())
             .fix(std::string("add {\"name\": \"") + endpoints_subgroup + "\"} to it, with all nodes as members"));
   }
   for (const SubgroupView& each : view.of_layout()) {
@@ -206,9 +209,9 @@ void DomainCore::announce(const EndpointFacts& facts) {
   put(writer, facts);
   send(writer.take());
   std::unique_lock lock(monitor_.mutex);
-  monitor_.changed.wait(lock, [&] { return outcomes_.contains(facts.id) || !failed_.empty(); });
+  monitor_.changed.wait(lock, [&] { return outcomes_.contains(facts.id) || failure_.has_value(); });
   const auto outcome = outcomes_.extract(facts.id);
-  if (outcome.empty()) throw Exception(Error(ErrorKind::group_closed, failed_).at("topic " + facts.topic));
+  if (outcome.empty()) throw Exception(Error(ErrorKind::group_closed, failure_->to_string()).at("topic " + facts.topic));
   if (!outcome.mapped()) return;
   throw Exception(Error(ErrorKind::refused, *outcome.mapped())
                       .at("topic " + facts.topic)
@@ -238,9 +241,9 @@ void DomainCore::change(const EndpointQos& told) {
 
 void DomainCore::await_history(const Subgroup& subgroup) {
   std::unique_lock lock(monitor_.mutex);
-  monitor_.changed.wait(lock, [&] { return histories_.complete(subgroup) || !failed_.empty(); });
+  monitor_.changed.wait(lock, [&] { return histories_.complete(subgroup) || failure_.has_value(); });
   if (!histories_.complete(subgroup))
-    throw Exception(Error(ErrorKind::group_closed, failed_).at("subgroup " + subgroup.name()));
+    throw Exception(Error(ErrorKind::group_closed, failure_->to_string()).at("subgroup " + subgroup.name()));
 }
 
 std::optional<EndpointFacts> DomainCore::await_topic(const std::string& name, std::int64_t limit_ns) {
@@ -251,9 +254,9 @@ std::optional<EndpointFacts> DomainCore::await_topic(const std::string& name, st
     return nullptr;
   };
   std::unique_lock lock(monitor_.mutex);
-  static_cast<void>(monitor_.await(lock, limit_ns, [&] { return found() != nullptr || !failed_.empty(); }));
+  static_cast<void>(monitor_.await(lock, limit_ns, [&] { return found() != nullptr || failure_.has_value(); }));
   if (const EndpointFacts* topic = found()) return *topic;
-  if (!failed_.empty()) throw Exception(Error(ErrorKind::group_closed, failed_).at("topic " + name));
+  if (failure_) throw Exception(Error(ErrorKind::group_closed, failure_->to_string()).at("topic " + name));
   return std::nullopt;
 }
 
@@ -302,6 +305,7 @@ void DomainCore::on_endpoints(std::span<const Delivery> batch) {
   for (const Delivery& each : batch) on_endpoint_message(each);
   timers_.look_again();
   monitor_.changed.notify_all();
+  ProcessBell::of_process().ring();
 }
 
 namespace {
@@ -395,14 +399,17 @@ void DomainCore::on_view(const NewView& news) {
   }
   histories_.on_view(news.view, table_);
   monitor_.changed.notify_all();
+  ProcessBell::of_process().ring();
 }
 
 void DomainCore::on_failure(const Error& why) {
   const std::lock_guard lock(monitor_.mutex);
-  failed_ = why.to_string();
-  log::error(log::Room::dds, "this participant has ended, and with it its readers and writers", {{"reason", failed_}});
-  for (auto& [topic, hub] : hubs_.all) hub.on_closed(failed_);
+  failure_ = why;
+  const std::string words = why.to_string();
+  log::error(log::Room::dds, "this participant has ended, and with it its readers and writers", {{"reason", words}});
+  for (auto& [topic, hub] : hubs_.all) hub.on_closed(words);
   monitor_.changed.notify_all();
+  ProcessBell::of_process().ring();
 }
 
 void DomainCore::save(std::ostream& to) {

@@ -37,10 +37,14 @@ void await_endings();
 
 class DomainCore {
  public:
-  /// Joins the domain's group, or founds it; returns when it knows all that is in the domain. `file`: a configuration, whose
-  /// layout names `endpoints_subgroup`; empty: none is needed. `told`: what the others are told of it. Throws as Group does.
+  /// The configuration of a domain's group: that of the file, whose layout names `endpoints_subgroup`, or of one that needs
+  /// none, where the name is empty. Throws bad_config.
+  [[nodiscard]] static Config config(std::uint32_t domain, const std::string& file,
+                                     const std::vector<ConfigOverride>& overrides = {});
+  /// Joins the domain's group, or founds it; returns when it knows all that is in the domain. `told`: what the others are
+  /// told of it. Throws as Group does.
   [[nodiscard]] static std::shared_ptr<DomainCore> join(std::uint32_t domain, const EndpointQos& told,
-                                                        const std::string& file);
+                                                        const Config& config);
   /// Leaves.
   ~DomainCore();
   DomainCore(const DomainCore&) = delete;
@@ -79,6 +83,8 @@ class DomainCore {
   /// The topic comes by that subgroup, which its readers without room hold up.
   void open_hub(const std::string& topic, Subgroup& subgroup);
   [[nodiscard]] const EndpointTable& table() const noexcept { return table_; }
+  /// Why this participant is none any more; nothing: it is.
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   [[nodiscard]] BuiltinReaders& builtin_readers() noexcept { return builtin_readers_; }
   /// A participant, topic, writer or reader is nothing to this participant any more. Nothing in the domain has such an id:
   /// nothing happens, unless it comes.
@@ -89,7 +95,7 @@ class DomainCore {
 
  private:
   DomainCore(std::uint32_t domain, const EndpointQos& told);
-  void enter(const std::string& file);
+  void enter(const Config& config);
   void take_topic(Subgroup& subgroup);
   void send(std::vector<std::byte> message);
   void announce_self();
@@ -120,7 +126,7 @@ class DomainCore {
   BuiltinReaders builtin_readers_;
   Hubs hubs_;
   std::multimap<EndpointId, std::optional<std::string>> outcomes_;  // of what this participant announces: why it is refused
-  std::string failed_;                                              // why this participant is none any more; empty: it is
+  std::optional<Error> failure_;                                    // why this participant is none any more
   HistoryExchange histories_;
   std::unique_ptr<Group> group_;  // the last one: its handlers use all others
 };

@@ -41,6 +41,7 @@ struct Listening {
 class ParticipantEntity {
  public:
   ParticipantEntity(std::uint32_t domain, const dds::domain::qos::DomainParticipantQos& qos, const std::string& file);
+  explicit ParticipantEntity(std::shared_ptr<DomainCore> core);
   ~ParticipantEntity();
   ParticipantEntity(const ParticipantEntity&) = delete;
   ParticipantEntity& operator=(const ParticipantEntity&) = delete;

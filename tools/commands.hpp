@@ -26,6 +26,7 @@ void add_demo_command(CLI::App& app, Work& chosen);
 /// One member of the demo, in a process of its own; hidden from help.
 void add_demo_member_command(CLI::App& app, Work& chosen);
 void add_doctor_command(CLI::App& app, Work& chosen);
+void add_topic_command(CLI::App& app, Work& chosen);
 void add_top_command(CLI::App& app, Work& chosen);
 /// It completes what the app has when it runs.
 void add_completion_command(CLI::App& app, Work& chosen);

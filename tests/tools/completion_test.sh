@@ -34,8 +34,9 @@ expect 'bash zsh fish --help' spindrift completion ''
 expect '' spindrift tail --count ''
 expect '' spindrift demo-m
 complete -p spindrift >/dev/null || wrong=1
-for command in $("$spindrift" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
-  expect "$command" spindrift "$command"
+commands=$("$spindrift" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+for command in $commands; do
+  expect "$(grep "^$command" <<<"$commands" | paste -sd ' ')" spindrift "$command"  # top begins topic, too
 done
 for shell in zsh fish; do
   "$spindrift" completion "$shell" >script || wrong=1

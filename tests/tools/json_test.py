@@ -6,6 +6,7 @@ import base64
 import contextlib
 import copy
 import json
+import os
 import pathlib
 import re
 import select
@@ -34,8 +35,11 @@ KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status':
          'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups',
          'group revive': 'group_revive', 'group found': 'group_found', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log replay': 'tail',
          'log verify': 'log_verify', 'log trim': 'log_trim', 'log adopt': 'log_adopt', 'doctor': 'doctor',
-         'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
+         'topic ls': 'topic_ls', 'topic info': 'topic_info', 'topic echo': 'topic_echo', 'topic hz': 'topic_rates',
+         'topic bw': 'topic_rates', 'topic delay': 'topic_rates', 'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
+# Objects whose fields are of a type of somebody's own.
+FREE = {'data'}
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
 CONFIG = '''[SPINDRIFT]
 members = 0, 1, 2
@@ -62,6 +66,8 @@ def places(value, name=''):
     if isinstance(value, dict):
         yield (), name
         for key, below in value.items():
+            if key in FREE:
+                continue
             yield from (((key, *path), last) for path, last in places(below, key))
     elif isinstance(value, list):
         forms = {}
@@ -412,6 +418,35 @@ class Kinds(unittest.TestCase):
             for at in (40, content.index(b'\xfftwo')):
                 file.seek(at)
                 file.write(bytes([content[at] ^ 1]))
+
+    @contextlib.contextmanager
+    def domain(self):
+        """A domain with a program that has topics; what it takes as commands."""
+        with tempfile.TemporaryDirectory(prefix='spindrift-') as directory:
+            os.environ['SPINDRIFT_RUNTIME_DIRECTORY'] = directory
+            with subprocess.Popen([os.environ['TOPIC_PEER']], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
+                self.assertEqual(peer.stdout.readline(), 'ready\n')
+                yield peer.stdin
+                peer.stdin.close()
+                peer.stdout.read()
+
+    def test_topic_ls(self):
+        with self.domain():
+            self.assertEqual(len(output_of('topic', 'ls', '--json')['topics']), 2)
+
+    def test_topic_info(self):
+        with self.domain():
+            self.assertEqual([each['kind'] for each in output_of('topic', 'info', 'notes', '--json')['endpoints']], ['writer', 'reader'])
+
+    def test_topic_echo(self):
+        with self.domain() as peer:
+            peer.write('note one\n')
+            peer.flush()
+            self.assertEqual(output_of('topic', 'echo', 'notes', '--from', 'last', '--count', 1, '--json')['data']['f0'], 'one')
+
+    def test_topic_rates(self):
+        with self.domain():
+            self.assertEqual(output_of('topic', 'bw', 'notes', '--count', 1, '--json')['samples'], 0)
 
     def test_log_ls(self):
         with Group() as group:

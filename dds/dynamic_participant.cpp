@@ -1,0 +1,190 @@
+// Untyped entities, and their errors as those of the rooms below.
+#include <spindrift/dds/dynamic_participant.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <spindrift/dds/domain_core.hpp>
+#include <spindrift/dds/endpoint_entities.hpp>
+#include <spindrift/dds/reader_core.hpp>
+#include <spindrift/dds/settings.hpp>
+
+namespace spindrift::topics {
+namespace {
+
+using namespace dds::core::policy;
+
+constexpr std::uint32_t kept_of_instance = 1000;
+
+/// Calls, and throws what dds::core throws as Exception; its words have place, cause and fix.
+template <class Call>
+decltype(auto) inside(const Call& call) {
+  const auto again = [](ErrorKind kind, const auto& thrown) { return Exception(Error(kind, thrown.what())); };
+  try {
+    return call();
+  } catch (const dds::core::InvalidArgumentError& thrown) {
+    throw again(ErrorKind::bad_argument, thrown);
+  } catch (const dds::core::InconsistentPolicyError& thrown) {
+    throw again(ErrorKind::bad_argument, thrown);
+  } catch (const dds::core::PreconditionNotMetError& thrown) {
+    throw again(ErrorKind::refused, thrown);
+  } catch (const dds::core::TimeoutError& thrown) {
+    throw again(ErrorKind::timed_out, thrown);
+  } catch (const dds::core::UnsupportedError& thrown) {
+    throw again(ErrorKind::unsupported, thrown);
+  } catch (const dds::core::OutOfResourcesError& thrown) {
+    throw again(ErrorKind::resource, thrown);
+  } catch (const dds::core::AlreadyClosedError& thrown) {
+    throw again(ErrorKind::group_closed, thrown);
+  }
+}
+
+/// The endpoint with whose description the names of fields are known comes first.
+void take_type(AnnouncedTopic& topic) {
+  std::optional<Error> fault;
+  for (const bool named : {true, false}) {
+    for (const EndpointFacts& each : topic.participants) {
+      if (each.named.empty() == named) continue;
+      auto type = DynamicType::of(each);
+      if (type) {
+        topic.type = std::make_shared<const DynamicType>(std::move(type).value());
+        return;
+      }
+      fault = type.error();
+    }
+  }
+  topic.fault = std::move(fault);
+}
+
+/// The ownership that the topic's endpoints have, which has to be one.
+Ownership ownership_of(const AnnouncedTopic& topic) {
+  for (const auto* const some : {&topic.writers, &topic.readers}) {
+    if (!some->empty() && some->front().qos.ownership == 1) return Ownership::Exclusive();
+  }
+  return Ownership::Shared();
+}
+
+}  // namespace
+
+std::vector<DynamicRead> DynamicReader::take() {
+  std::vector<DynamicRead> all;
+  for (ReadSample& each : entity_->get({}, true)) {
+    auto sample = std::static_pointer_cast<const DynamicSample>(each.data);
+    all.push_back({std::move(sample), std::move(each)});
+  }
+  return all;
+}
+
+std::uint64_t DynamicReader::lost() const {
+  std::uint64_t lost = 0;
+  entity_->with_statuses(StatusBit::lost,
+                         [&](ReaderStatuses& statuses) { lost = static_cast<std::uint64_t>(statuses.lost.total_count()); });
+  return lost;
+}
+
+bool DynamicWriter::write(const DynamicSample& sample) {
+  try {
+    inside([&] { entity_->write(sample.bytes(), sample.key(), std::nullopt); });
+    return true;
+  } catch (const Exception& thrown) {
+    if (thrown.error().kind() != ErrorKind::timed_out) throw;
+    return false;
+  }
+}
+
+bool DynamicWriter::is_delivered() {
+  try {
+    inside([&] { entity_->wait_for_acknowledgments(try_for); });
+    return true;
+  } catch (const Exception& thrown) {
+    if (thrown.error().kind() != ErrorKind::timed_out) throw;
+    return false;
+  }
+}
+
+std::size_t DynamicWriter::readers() const { return entity_->matched().size(); }
+
+DynamicParticipant::DynamicParticipant(std::uint32_t domain, const std::string& file,
+                                       const std::vector<ConfigOverride>& overrides)
+    : entity_(std::make_shared<ParticipantEntity>(DomainCore::join(domain, told(dds::domain::qos::DomainParticipantQos()),
+                                                                   DomainCore::config(domain, file, overrides)))) {}
+
+std::vector<AnnouncedTopic> DynamicParticipant::topics() const {
+  std::map<std::string, AnnouncedTopic> found;
+  {
+    DomainCore& core = *entity_->core();
+    const std::lock_guard lock(core.monitor().mutex);
+    for (const auto& [id, facts] : core.table().all()) {
+      if (facts.kind == EndpointKind::participant) continue;
+      AnnouncedTopic& topic = found[facts.topic];
+      if (facts.kind == EndpointKind::writer) topic.writers.push_back(facts);
+      if (facts.kind == EndpointKind::reader) topic.readers.push_back(facts);
+      if (facts.kind == EndpointKind::topic) topic.participants.push_back(facts);
+    }
+  }
+  std::vector<AnnouncedTopic> topics;
+  for (auto& [name, topic] : found) {
+    if (topic.participants.empty()) continue;  // its last participant ended, and its endpoints' end is on its way
+    topic.name = name;
+    topic.description = topic.participants.front().type;
+    topic.qos = topic.participants.front().qos;
+    take_type(topic);
+    topics.push_back(std::move(topic));
+  }
+  return topics;
+}
+
+std::size_t DynamicParticipant::others() const {
+  DomainCore& core = *entity_->core();
+  const std::lock_guard lock(core.monitor().mutex);
+  return static_cast<std::size_t>(std::count_if(core.table().all().begin(), core.table().all().end(), [&](const auto& each) {
+    return each.second.kind == EndpointKind::participant && each.first.node != core.self().node;
+  }));
+}
+
+std::shared_ptr<TopicEntity> DynamicParticipant::topic_of(const AnnouncedTopic& topic) {
+  if (topic.type == nullptr) throw Exception(*topic.fault);
+  dds::topic::qos::TopicQos qos;
+  qos << Reliability(static_cast<ReliabilityKind>(topic.qos.reliability))
+      << Durability(static_cast<DurabilityKind>(topic.qos.durability));
+  return TopicEntity::make(entity_, topic.name, dynamic_type_support(*topic.type), qos, {});
+}
+
+DynamicReader DynamicParticipant::read(const AnnouncedTopic& topic, bool from_last) {
+  return inside([&] {
+    dds::sub::qos::SubscriberQos around;
+    around << Partition("*");
+    dds::sub::qos::DataReaderQos qos;
+    qos << Reliability::BestEffort() << History::KeepLast(kept_of_instance) << ownership_of(topic);
+    if (from_last) qos << Durability::TransientLocal();
+    const auto subscriber = std::make_shared<Surroundings>(entity_, around, Surroundings::Kind::subscriber);
+    return DynamicReader(ReaderEntity::make(subscriber, topic_of(topic), qos, nullptr, {}));
+  });
+}
+
+DynamicWriter DynamicParticipant::write(const AnnouncedTopic& topic) {
+  return inside([&] {
+    const auto entity = topic_of(topic);
+    dds::pub::qos::DataWriterQos qos(entity->qos());
+    qos << Reliability(entity->qos().policy<Reliability>().kind(), DynamicWriter::try_for) << ownership_of(topic)
+        << WriterDataLifecycle::ManuallyDisposeUnregisteredInstances();
+    const dds::pub::qos::PublisherQos around;
+    const auto publisher = std::make_shared<Surroundings>(entity_, around, Surroundings::Kind::publisher);
+    return DynamicWriter(WriterEntity::make(publisher, entity, qos, {}));
+  });
+}
+
+std::uint64_t DynamicParticipant::changes() { return ProcessBell::of_process().rung(); }
+void DynamicParticipant::await_change(std::uint64_t since, std::chrono::steady_clock::time_point until) {
+  ProcessBell::of_process().wait(since, until);
+}
+void DynamicParticipant::wake() { ProcessBell::of_process().ring(); }
+
+std::optional<Error> DynamicParticipant::failure() const {
+  DomainCore& core = *entity_->core();
+  const std::lock_guard lock(core.monitor().mutex);
+  return core.failure();
+}
+
+}  // namespace spindrift::topics

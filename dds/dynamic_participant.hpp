@@ -1,0 +1,103 @@
+// A participant of a domain for programs that have no types of its topics: what the domain has, and readers and writers of
+// dynamic samples. Its errors are Exception, with their kinds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/config/config.hpp>
+#include <spindrift/dds/dynamic_sample.hpp>
+#include <spindrift/dds/sample_cache.hpp>
+
+namespace spindrift::topics {
+
+class ParticipantEntity;
+class ReaderEntity;
+class TopicEntity;
+class WriterEntity;
+
+/// A topic of the domain, as participants announce it.
+struct AnnouncedTopic {
+  std::string name;
+  std::string description;                  ///< of its type
+  std::shared_ptr<const DynamicType> type;  ///< null: the description cannot be read, and `fault` says why
+  std::optional<Error> fault;
+  EndpointQos qos;
+  std::vector<EndpointFacts> participants;  ///< of each that has the topic, its word of that
+  std::vector<EndpointFacts> writers;
+  std::vector<EndpointFacts> readers;
+};
+
+/// A sample as a reader hands it out, or news of an instance.
+struct DynamicRead {
+  std::shared_ptr<const DynamicSample> sample;  ///< null: only its instance's state changed
+  ReadSample about;
+};
+
+/// Reads all that comes of a topic, of writers of any partition and quality. It holds up nobody: of what nobody takes it
+/// keeps the last thousand of each instance. Any thread.
+class DynamicReader {
+ public:
+  explicit DynamicReader(std::shared_ptr<ReaderEntity> entity) : entity_(std::move(entity)) {}
+  /// All that has come since the last call.
+  [[nodiscard]] std::vector<DynamicRead> take();
+  /// How many samples were lost so far: dropped because nobody took them, or no sample of the type.
+  [[nodiscard]] std::uint64_t lost() const;
+
+ private:
+  std::shared_ptr<ReaderEntity> entity_;
+};
+
+/// Any thread.
+class DynamicWriter {
+ public:
+  explicit DynamicWriter(std::shared_ptr<WriterEntity> entity) : entity_(std::move(entity)) {}
+  /// False: participants took nothing for the time of `try_for`. Throws bad_argument: it is larger than the topic's
+  /// messages; group_closed.
+  [[nodiscard]] bool write(const DynamicSample& sample);
+  /// Whether all participants have all of it; waits for the time of `try_for` at most. Throws group_closed.
+  [[nodiscard]] bool is_delivered();
+  /// How many readers of the domain it matches.
+  [[nodiscard]] std::size_t readers() const;
+
+  static constexpr std::chrono::milliseconds try_for{200};
+
+ private:
+  std::shared_ptr<WriterEntity> entity_;
+};
+
+class DynamicParticipant {
+ public:
+  /// Joins domain 0 to 232, or founds it. `file`: its configuration; empty: none is needed. Throws bad_argument, bad_config,
+  /// and as Group.
+  DynamicParticipant(std::uint32_t domain, const std::string& file, const std::vector<ConfigOverride>& overrides);
+
+  /// All topics of the domain, by name.
+  [[nodiscard]] std::vector<AnnouncedTopic> topics() const;
+  /// How many other participants are in the domain.
+  [[nodiscard]] std::size_t others() const;
+  /// Becomes a participant that has the topic. `from_last`: with what is kept for late joiners; then it matches writers
+  /// alone that keep something. Throws refused, group_closed, and what the topic's description is wrong with.
+  [[nodiscard]] DynamicReader read(const AnnouncedTopic& topic, bool from_last);
+  [[nodiscard]] DynamicWriter write(const AnnouncedTopic& topic);
+
+  // Waiting: take the count of changes, look, and wait for another one. Samples, topics, views and the end of the
+  // participant are changes; `wake` makes one, from any thread.
+  [[nodiscard]] static std::uint64_t changes();
+  static void await_change(std::uint64_t since, std::chrono::steady_clock::time_point until);
+  static void wake();
+  /// Why this participant is none any more; nothing: it is.
+  [[nodiscard]] std::optional<Error> failure() const;
+
+ private:
+  [[nodiscard]] std::shared_ptr<TopicEntity> topic_of(const AnnouncedTopic& topic);
+
+  std::shared_ptr<ParticipantEntity> entity_;
+};
+
+}  // namespace spindrift::topics

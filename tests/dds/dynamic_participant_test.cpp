@@ -1,0 +1,125 @@
+// Participants without types beside one that has them.
+#include <catch2/catch.hpp>
+
+#include <spindrift/dds/dynamic_participant.hpp>
+
+#include "dds_fixture.hpp"
+
+namespace untyped {
+
+struct Reading {
+  std::int32_t sensor;
+  double value;
+};
+/// The names of these two are one, and this one's fields have some.
+struct NamedReading {
+  std::int32_t sensor;
+  double value;
+};
+
+}  // namespace untyped
+
+template <>
+struct dds::topic::topic_type_name<untyped::NamedReading> {
+  static std::string value() { return "untyped::Reading"; }
+};
+template <>
+struct dds::topic::topic_field_names<untyped::NamedReading> {
+  static constexpr std::array names{"sensor", "value"};
+};
+template <>
+struct dds::topic::topic_key<untyped::Reading> {
+  using type = key_fields<&untyped::Reading::sensor>;
+};
+template <>
+struct dds::topic::topic_key<untyped::NamedReading> {
+  using type = key_fields<&untyped::NamedReading::sensor>;
+};
+
+namespace spindrift::test {
+namespace {
+
+using namespace dds::core::policy;
+using topics::DynamicParticipant;
+using topics::DynamicRead;
+using topics::DynamicSample;
+
+/// Takes until so much has come.
+std::vector<DynamicRead> take(topics::DynamicReader& reader, std::size_t count) {
+  std::vector<DynamicRead> all;
+  for (;;) {
+    const std::uint64_t seen = DynamicParticipant::changes();
+    for (DynamicRead& each : reader.take()) all.push_back(std::move(each));
+    if (all.size() >= count) return all;
+    DynamicParticipant::await_change(seen, std::chrono::steady_clock::now() + std::chrono::seconds(20));
+  }
+}
+
+topics::AnnouncedTopic only_topic(const DynamicParticipant& participant) {
+  const auto topics = participant.topics();
+  REQUIRE(topics.size() == 1);
+  REQUIRE(topics.front().type != nullptr);
+  return topics.front();
+}
+
+}  // namespace
+
+TEST_CASE("a participant without types reads writers of any partition and ownership, with names that anybody announces") {
+  const Domain domain;
+  const dds::domain::DomainParticipant typed(0);
+  const dds::topic::Topic<untyped::Reading> topic(typed, "readings");
+  const dds::domain::DomainParticipant named(0);
+  const dds::topic::Topic<untyped::NamedReading> same(named, "readings");
+  dds::pub::qos::PublisherQos around;
+  around << Partition("north");
+  dds::pub::qos::DataWriterQos qos(topic.qos());
+  qos << Ownership::Exclusive();
+  dds::pub::DataWriter<untyped::Reading> writer(dds::pub::Publisher(typed, around), topic, qos);
+
+  DynamicParticipant untyped(0, "", {});
+  CHECK(untyped.others() == 2);
+  const auto announced = only_topic(untyped);
+  CHECK(announced.participants.size() == 2);
+  CHECK(announced.type->root().fields[1].name == "value");
+  topics::DynamicReader reader = untyped.read(announced, false);
+  writer.write({4, 1.5});
+  writer.dispose_instance({4, 0});
+  const auto read = take(reader, 2);
+  REQUIRE(read[0].sample != nullptr);
+  CHECK(read[0].sample->json().dump() == R"({"sensor":4,"value":1.5})");
+  CHECK(read[1].sample == nullptr);
+  CHECK(read[1].about.instance_state == topics::instance_disposed);
+  CHECK(reader.lost() == 0);
+}
+
+TEST_CASE("what a participant without types writes is read with them, and stays when its writer is gone") {
+  const Domain domain;
+  const dds::domain::DomainParticipant typed(0);
+  dds::topic::qos::TopicQos kept;
+  kept << Durability::Transient();
+  const dds::topic::Topic<untyped::Reading> topic(typed, "readings", kept);
+  dds::sub::DataReader<untyped::Reading> reader(dds::sub::Subscriber(typed), topic, dds::sub::qos::DataReaderQos(kept));
+  {
+    DynamicParticipant untyped(0, "", {});
+    const auto announced = only_topic(untyped);
+    topics::DynamicWriter writer = untyped.write(announced);
+    CHECK(writer.readers() == 1);
+    const auto sample = DynamicSample::from_json(announced.type, topics::SampleJson::parse(R"({"f0":7,"f1":-1})"));
+    REQUIRE(sample);
+    REQUIRE(writer.write(*sample));
+    while (!writer.is_delivered()) {
+    }
+  }
+  const auto samples = take(reader, 1);
+  CHECK(samples[0].data().sensor == 7);
+  CHECK(samples[0].data().value == -1);
+  await(reader, [&] { return reader.subscription_matched_status().current_count() == 0; });
+  for (const auto& each : reader.take())
+    CHECK_FALSE(each.info().state().instance_state() == dds::sub::status::InstanceState::not_alive_disposed());
+
+  DynamicParticipant late(0, "", {});
+  topics::DynamicReader with_history = late.read(only_topic(late), true);
+  CHECK(take(with_history, 1)[0].sample->json()["f0"] == 7);
+}
+
+}  // namespace spindrift::test

@@ -1,0 +1,113 @@
+// `spindrift topic echo`: the samples of a topic, as lines.
+#include <cstdio>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "escaped.hpp"
+#include "exit_code.hpp"
+#include "json_output.hpp"
+#include "output.hpp"
+#include "topic_session.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+constexpr int echo_json_version = 1;
+
+/// In UTC, as RFC 3339 has it.
+std::string moment_text(std::int64_t since_1970_ns) {
+  const std::int64_t nanoseconds = ((since_1970_ns % 1'000'000'000) + 1'000'000'000) % 1'000'000'000;
+  const std::time_t seconds = (since_1970_ns - nanoseconds) / 1'000'000'000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec, nanoseconds);
+}
+
+const char* state_text(std::uint32_t state) {
+  if (state == topics::instance_alive) return "alive";
+  return state == topics::instance_disposed ? "disposed" : "no writers";
+}
+
+/// One line, with the fields of the sample in their order.
+std::string dumped(const topics::SampleJson& json) {
+  return harmless_json(json.dump(-1, ' ', false, topics::SampleJson::error_handler_t::replace));
+}
+
+std::string json_line(const topics::DynamicRead& read, std::uint64_t lost) {
+  const topics::ReadSample& about = read.about;
+  topics::SampleJson line;
+  line["version"] = echo_json_version;
+  line["time"] = moment_text(about.source_timestamp);
+  line["node"] = about.writer.node;
+  line["writer"] = about.writer.number;
+  line["instance"] = about.instance.to_string();
+  line["state"] = state_text(about.instance_state);
+  line["lost"] = lost;
+  line["data"] = read.sample ? read.sample->json() : topics::SampleJson(nullptr);
+  return dumped(line);
+}
+
+std::string text_line(const topics::DynamicRead& read) {
+  const std::string what = read.sample ? dumped(read.sample->json()) : state_text(read.about.instance_state);
+  return fmt::format("{} node {}: {}", moment_text(read.about.source_timestamp), read.about.writer.node, what);
+}
+
+class EchoPrinter {
+ public:
+  EchoPrinter(const TopicOptions& options, topics::DynamicReader& reader) : options_(options), reader_(reader) {}
+
+  /// Prints what has come. How many lines that was.
+  std::size_t print() {
+    const std::vector<topics::DynamicRead> come = reader_.take();
+    const std::uint64_t lost = reader_.lost();
+    if (lost > told_ && !options_.json) {
+      fmt::print(stderr, "spindrift: {} samples are missing: they came faster than they were printed, or were none\n",
+                 lost - told_);
+    }
+    std::size_t lines = 0;
+    for (const topics::DynamicRead& each : come) {
+      if (done()) break;
+      value_or_throw(print_line(options_.json ? json_line(each, lost - told_) : text_line(each)));
+      told_ = lost;
+      ++lines;
+      ++printed_;
+    }
+    if (!options_.json) told_ = lost;
+    return lines;
+  }
+  [[nodiscard]] bool done() const { return options_.count && printed_ >= *options_.count; }
+
+ private:
+  const TopicOptions& options_;
+  topics::DynamicReader& reader_;
+  std::uint64_t printed_ = 0;
+  std::uint64_t told_ = 0;  // of the samples that were lost
+};
+
+}  // namespace
+
+int echo_topic(const TopicOptions& options) {
+  TopicSession session(options);
+  const auto topic = session.find();
+  if (!topic) return number(ExitCode::interrupted);
+  topics::DynamicReader reader = session.participant().read(*topic, options.from == "last");
+  EchoPrinter printer(options, reader);
+  auto until = session.patience();
+  for (;;) {
+    const std::uint64_t seen = topics::DynamicParticipant::changes();
+    if (printer.print() > 0) until = session.patience();
+    if (printer.done()) return number(ExitCode::success);
+    session.require_going_on();
+    if (session.stopped()) return number(options.count ? ExitCode::interrupted : ExitCode::success);
+    if (TopicSession::Clock::now() >= until) {
+      throw Exception(Error(ErrorKind::timed_out, fmt::format("no sample came for {} ms", *options.timeout_ms))
+                          .at(place_of(options))
+                          .fix("see whether somebody writes (spindrift topic info), or give a longer --timeout"));
+    }
+    topics::DynamicParticipant::await_change(seen, until);
+  }
+}
+
+}  // namespace spindrift::tools

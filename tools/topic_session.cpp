@@ -1,0 +1,114 @@
+// The participant of a command, and its waits.
+#include "topic_session.hpp"
+
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include <spindrift/core/config/nearest.hpp>
+#include <spindrift/core/limits.hpp>
+
+#include "output.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+constexpr std::size_t named_topics_max = 10;
+
+/// Standard output, if it is a pipe: its end can be waited for, as nobody reads it any more.
+pollfd reader_of_output() {
+  struct stat output {};
+  const bool pipe = ::fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode);
+  return {.fd = pipe ? STDOUT_FILENO : -1, .events = 0, .revents = 0};
+}
+
+topics::DynamicParticipant joined(const TopicOptions& options) {
+  return {options.domain, options.config, overrides_of(options)};
+}
+
+}  // namespace
+
+std::string place_of(const TopicOptions& options) {
+  const std::string domain = options.config.empty() ? "domain " + std::to_string(options.domain) : options.config;
+  return "topic " + options.topic + " of " + domain;
+}
+
+TopicSession::TopicSession(const TopicOptions& options)
+    : options_(options), over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!over_) throw Exception(system_error("eventfd", errno));
+  {
+    const JoinInterrupt interrupt(signals_, std::nullopt, nullptr, options.json ? ErrorForm::json : ErrorForm::text);
+    participant_.emplace(joined(options));
+  }
+  watcher_ = value_or_throw(start_thread([this] { watch(); }));
+}
+
+TopicSession::~TopicSession() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(over_.get(), &one, sizeof one);
+  watcher_.join();
+}
+
+void TopicSession::watch() {
+  std::array<pollfd, 3> sources{{readable(over_.get()), readable(signals_.descriptor()), reader_of_output()}};
+  while (::poll(sources.data(), sources.size(), -1) < 0) {
+    if (errno != EINTR) return;
+  }
+  if (sources[0].revents != 0) return;
+  (sources[1].revents != 0 ? stopped_ : unread_) = true;
+  topics::DynamicParticipant::wake();
+}
+
+void TopicSession::require_going_on() const {
+  if (unread_) throw Exception(output_error(EPIPE));
+  if (const auto failure = participant_->failure()) throw Exception(*failure);
+}
+
+TopicSession::Clock::time_point TopicSession::patience() const {
+  if (!options_.timeout_ms) return Clock::time_point::max();
+  return Clock::now() + std::chrono::milliseconds(*options_.timeout_ms);
+}
+
+std::optional<topics::AnnouncedTopic> TopicSession::find() {
+  const Clock::time_point until = options_.timeout_ms ? patience() : Clock::now();
+  for (;;) {
+    const std::uint64_t seen = topics::DynamicParticipant::changes();
+    for (topics::AnnouncedTopic& each : participant_->topics()) {
+      if (each.name == options_.topic) return std::move(each);
+    }
+    require_going_on();
+    if (stopped_) return std::nullopt;
+    if (Clock::now() >= until) throw Exception(not_there());
+    topics::DynamicParticipant::await_change(seen, until);
+  }
+}
+
+Error TopicSession::not_there() const {
+  std::vector<std::string> names;
+  for (const topics::AnnouncedTopic& each : participant_->topics()) names.push_back(each.name);
+  std::string there;
+  for (const std::string& each : names) {
+    if (there.size() > 0) there += ", ";
+    if (&each - names.data() == named_topics_max) {
+      there += "and more";
+      break;
+    }
+    there += each;
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view near = config::nearest(options_.topic, known);
+  const std::string what = names.empty()
+                               ? "there is no such topic, nor any other; " + std::to_string(participant_->others()) +
+                                     " other participants are in the domain"
+                               : "there is no such topic; there are: " + there;
+  const std::string otherwise = "start a program that has it, or wait for one with --timeout";
+  const bool waited = options_.timeout_ms.has_value();
+  return Error(waited ? ErrorKind::timed_out : ErrorKind::bad_argument, what)
+      .at(place_of(options_))
+      .fix(near.empty() ? otherwise : "did you mean " + std::string(near) + "? otherwise " + otherwise);
+}
+
+}  // namespace spindrift::tools

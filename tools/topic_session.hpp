@@ -1,0 +1,77 @@
+// A process that is a participant of a domain while it works on topics: its options, its signals, and the topic that it
+// looks for.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <spindrift/dds/dynamic_participant.hpp>
+
+#include "options.hpp"
+#include "session.hpp"
+
+namespace spindrift::tools {
+
+struct TopicOptions : CommandOptions {
+  std::uint32_t domain = 0;
+  std::string topic;
+  std::optional<std::uint64_t> timeout_ms;  ///< for the topic, and for each sample; nothing: no topic is waited for
+  std::optional<std::uint64_t> count;
+  std::string from;
+  std::vector<std::string> samples;
+};
+
+class TopicSession {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Joins the domain. Throws as DynamicParticipant. A signal before it has joined ends the process with code 130.
+  explicit TopicSession(const TopicOptions& options);
+  ~TopicSession();
+  TopicSession(const TopicSession&) = delete;
+  TopicSession& operator=(const TopicSession&) = delete;
+
+  [[nodiscard]] topics::DynamicParticipant& participant() noexcept { return *participant_; }
+  /// For poll: readable once a signal has come.
+  [[nodiscard]] int signal_descriptor() const noexcept { return signals_.descriptor(); }
+  /// A signal asks this command to end.
+  [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+  /// Throws what ended this participant, or that nobody reads standard output any more.
+  void require_going_on() const;
+  /// The end of a wait that begins now, by --timeout.
+  [[nodiscard]] Clock::time_point patience() const;
+
+  /// The topic of the options; waits for it if --timeout says so. Nothing: stopped. Throws bad_argument: it is not there,
+  /// and what is; timed_out.
+  [[nodiscard]] std::optional<topics::AnnouncedTopic> find();
+
+ private:
+  void watch();
+  [[nodiscard]] Error not_there() const;
+
+  const TopicOptions& options_;
+  StopSignals signals_;
+  FileDescriptor over_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> unread_{false};  // nobody reads standard output any more
+  std::optional<topics::DynamicParticipant> participant_;
+  std::thread watcher_;
+};
+
+/// "topic readings of domain 0".
+[[nodiscard]] std::string place_of(const TopicOptions& options);
+
+// The work of the commands.
+int echo_topic(const TopicOptions& options);
+int publish_to_topic(const TopicOptions& options);
+/// `spindrift topic hz`, `bw` and `delay`, which print different parts of the same figures.
+int measure_rate(const TopicOptions& options);
+int measure_bandwidth(const TopicOptions& options);
+int measure_delay(const TopicOptions& options);
+int list_topics(const TopicOptions& options);
+int show_topic(const TopicOptions& options);
+
+}  // namespace spindrift::tools
