@@ -27,6 +27,7 @@ void add_demo_command(CLI::App& app, Work& chosen);
 void add_demo_member_command(CLI::App& app, Work& chosen);
 void add_doctor_command(CLI::App& app, Work& chosen);
 void add_topic_command(CLI::App& app, Work& chosen);
+void add_idl_command(CLI::App& app, Work& chosen);
 void add_top_command(CLI::App& app, Work& chosen);
 /// It completes what the app has when it runs.
 void add_completion_command(CLI::App& app, Work& chosen);

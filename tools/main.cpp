@@ -28,6 +28,7 @@ void add_commands(CLI::App& app, Work& chosen) {
   add_group_command(app, chosen);
   add_log_command(app, chosen);
   add_topic_command(app, chosen);
+  add_idl_command(app, chosen);
   add_doctor_command(app, chosen);
   add_keys_command(app, chosen);
   add_completion_command(app, chosen);

@@ -22,7 +22,8 @@ constexpr char good[] = "[SPINDRIFT]\nmembers = 0, 1\n[LAYOUT]\njson_layout = '[
 }  // namespace
 
 TEST_CASE("every command explains itself with examples and exit codes") {
-  for (const char* command : {"node", "send", "tail", "counters", "metrics", "top", "log", "topic", "doctor", "demo"}) {
+  for (const char* command :
+       {"node", "send", "tail", "counters", "metrics", "top", "log", "topic", "idl", "doctor", "demo"}) {
     const CommandResult help = run({command, "--help"});
     CHECK(help.code == 0);
     CHECK_THAT(help.output, Contains("Example") && Contains("Exit codes:") && Contains("spindrift " + std::string(command)));
