@@ -173,6 +173,11 @@ bool CdrReader::get_count(std::size_t element_bytes_min, std::uint32_t& count) {
   return false;
 }
 
+Result<void> CdrReader::finish_early() const {
+  if (state_->fault) return *state_->fault;
+  return {};
+}
+
 Result<void> CdrReader::finish() {
   if (!state_->fault && rest() > 0) fail(std::to_string(rest()) + " bytes are behind the last field");
   if (state_->fault) return *state_->fault;

@@ -79,6 +79,8 @@ class CdrReader {
 
   /// Errors: bad_input: the first fault, with the offset at which it was met; or bytes are left over.
   [[nodiscard]] Result<void> finish();
+  /// The same, where more than what was read may follow.
+  [[nodiscard]] Result<void> finish_early() const;
 
  private:
   template <class T>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include <spindrift/dds/assignable.hpp>
 #include <spindrift/dds/type_support.hpp>
 
 namespace spindrift::topics {
@@ -185,7 +186,7 @@ std::optional<std::string> EndpointTable::add(EndpointFacts facts) {
   for (const auto& [id, other] : all_) {
     if (other.topic != facts.topic || other.kind != EndpointKind::topic || facts.kind != EndpointKind::topic) continue;
     const std::string owner = "node " + std::to_string(id.node);
-    if (other.type != facts.type)
+    if (!assignable(other.type, facts.type))
       return "its type is another one at " + owner + ": " + words_of_difference(facts.type, other.type);
     if (other.qos.reliability != facts.qos.reliability) {
       return "its Reliability is another one at " + owner + ": here it is " + quality(facts.qos) + ", there " +

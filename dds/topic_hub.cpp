@@ -37,13 +37,10 @@ void TopicHub::give(ReaderCore& reader, const SampleEnvelope& header, std::share
 }
 
 std::shared_ptr<const void> TopicHub::decoded(const SampleEnvelope& header, std::span<const std::byte> bytes) {
-  Result<std::shared_ptr<const void>> sample =
-      header.type == type_->identity
-          ? type_->decode(bytes)
-          : Error(ErrorKind::bad_input, "it is of another type").at("a sample").fix("end the program that writes it");
+  Result<std::shared_ptr<const void>> sample = types_.decode(header.type, bytes);
   if (sample) return std::move(sample).value();
   log::warn(log::Room::dds, "a sample cannot be read, and counts as lost",
-            {{"type", type_->name}, {"writer_of_node", header.writer.node}, {"reason", sample.error().to_string()}});
+            {{"type", types_.name()}, {"writer_of_node", header.writer.node}, {"reason", sample.error().to_string()}});
   for (const auto& [id, reader] : local_readers_) {
     if (reader->wants(header.writer)) reader->on_malformed();
   }
@@ -52,6 +49,7 @@ std::shared_ptr<const void> TopicHub::decoded(const SampleEnvelope& header, std:
 
 void TopicHub::on_endpoint(const EndpointFacts& facts, bool ignored) {
   if (ignored) ignored_.insert(facts.id);
+  if (facts.kind == EndpointKind::topic) types_.learn(facts.type);
   if (facts.kind == EndpointKind::reader)
     on_reader_told(facts, ignored);
   else if (facts.kind == EndpointKind::writer)
@@ -192,7 +190,7 @@ void TopicHub::give_history(ReaderCore& reader, const EndpointId* writer) {
   for (const KeptSample& each : asked == 0 ? std::vector<KeptSample>{} : history_.all()) {
     if (writer != nullptr && each.header.writer != *writer) continue;
     // A sample that is left of a topic of that name and another type is nobody's.
-    if (each.header.type != type_->identity || each.header.durability < asked || ignored_.contains(each.header.writer) ||
+    if (!types_.reads(each.header.type) || each.header.durability < asked || ignored_.contains(each.header.writer) ||
         (writers_.contains(each.header.writer) && !reader.wants(each.header.writer)))
       continue;
     if (const auto data = decoded(each.header, *each.bytes)) give(reader, each.header, data);

@@ -17,6 +17,7 @@
 #include <spindrift/dds/reader_core.hpp>
 #include <spindrift/dds/subgroup_hold.hpp>
 #include <spindrift/dds/topic_history.hpp>
+#include <spindrift/dds/topic_types.hpp>
 #include <spindrift/dds/writer_core.hpp>
 
 namespace spindrift::topics {
@@ -37,7 +38,7 @@ struct HubView {
 class TopicHub {
  public:
   /// It is a topic of this participant: how samples are read; and the subgroup that a reader without room holds.
-  void open(const TypeSupport& type) noexcept { type_ = &type; }
+  void open(const TypeSupport& type) noexcept { types_.open(type); }
   void hold_by(SubgroupHold& hold) noexcept { hold_ = &hold; }
 
   /// A message of the topic.
@@ -110,7 +111,7 @@ class TopicHub {
 
   const Subgroup* home_ = nullptr;
   SubgroupHold* hold_ = nullptr;
-  const TypeSupport* type_ = nullptr;
+  TopicTypes types_;
   bool held_ = false;
   bool leased_ = false;  // some writer had a lease that ends
   TopicHistory history_;

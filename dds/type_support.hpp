@@ -54,6 +54,10 @@ struct TypeSupport {
   std::uint64_t in_place_bytes = 0;  ///< the size of each sample, if they lie in place
   /// A new value, from bytes that a peer wrote. Errors: bad_input.
   std::function<Result<std::shared_ptr<const void>>(std::span<const std::byte> bytes)> decode;
+  /// The same from bytes of a type that has the first `fields` fields of this one, and the rest of it stays as it is made;
+  /// or that has all of them, and more behind them. Null: no other type is read as this one.
+  Result<std::shared_ptr<const void>> (*decode_other)(std::span<const std::byte> bytes, std::size_t fields,
+                                                      bool more) = nullptr;
   /// The digest of its keys; of a type without any, nothing's.
   std::function<Digest(const void* value)> key;
 };
@@ -124,6 +128,18 @@ template <class T>
 }
 
 template <class T>
+[[nodiscard]] Result<std::shared_ptr<const void>> decode_other_sample(std::span<const std::byte> bytes, std::size_t fields,
+                                                                      bool more) {
+  auto value = std::make_shared<T>();
+  CdrReader reader(bytes);
+  std::size_t at = 0;
+  bool there = true;
+  for_each_field(*value, [&](auto& field) { there = there && (at++ >= fields || read_field(reader, field)); });
+  SPINDRIFT_TRY(more ? reader.finish_early() : reader.finish());
+  return std::shared_ptr<const void>(std::move(value));
+}
+
+template <class T>
 [[nodiscard]] const TypeSupport& type_support() {
   static_assert(dds::topic::is_topic_type<T>::value, "a topic's type is an aggregate that can be made without arguments");
   using Keys = typename dds::topic::topic_key<T>::type;
@@ -140,6 +156,7 @@ template <class T>
     made.in_place = lies_in_place<T>();
     if (made.in_place) made.in_place_bytes = sizeof(T);
     made.decode = &decode_sample<T>;
+    if constexpr (!lies_in_place<T>()) made.decode_other = &decode_other_sample<T>;
     made.key = [](const void* value) { return key_digest(*static_cast<const T*>(value), Keys{}); };
     return made;
   }();
