@@ -7,6 +7,11 @@
 
 namespace spindrift::topics {
 
+namespace {
+// Lengths of time are an application's, and may be a nanosecond: the monitor is for others, too.
+constexpr std::int64_t pause_ns_min = 1'000'000;
+}  // namespace
+
 void TimerThread::start() {
   thread_ = std::thread([this] { run(); });
 }
@@ -35,7 +40,7 @@ std::int64_t TimerThread::check_timers() {
   const std::int64_t now = steady_ns();
   std::int64_t next = endless;
   for (auto& [id, timer] : timers_) {
-    if (timer.due_ns <= now) timer.due_ns = timer.check(now);
+    if (timer.due_ns <= now) timer.due_ns = std::max(timer.check(now), now + pause_ns_min);
     next = std::min(next, timer.due_ns);
   }
   return next;
