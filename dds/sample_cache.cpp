@@ -243,7 +243,10 @@ std::int64_t SampleCache::purge(std::int64_t now_ns) {
   }
   for (const Digest& key : over) {
     Instance& instance = instances_.at(key.words);
-    while (!instance.samples.empty()) drop(instance, *instance.samples.begin());
+    while (!instance.samples.empty()) {
+      const Place oldest = *instance.samples.begin();  // the set lets go of its own
+      drop(instance, oldest);
+    }
     forget_if_done(key);
   }
   return next;
