@@ -71,7 +71,6 @@ void TopicHub::on_reader_told(const EndpointFacts& facts, bool ignored) {
 
 void TopicHub::on_writer_told(const EndpointFacts& facts, bool ignored) {
   if (ended_early_.erase(facts.id) > 0) return;
-  leased_ = leased_ || facts.qos.times.lease != endless;
   const bool changed = !writers_.insert_or_assign(facts.id, facts).second;
   for (const auto& [id, reader] : local_readers_) {
     if (!ignored) match(*reader, facts, changed);
@@ -101,7 +100,6 @@ void TopicHub::on_alive(const EndpointId& writer, std::uint8_t liveliness) {
 }
 
 std::optional<std::uint8_t> TopicHub::lease_kind(const EndpointId& writer) const {
-  if (!leased_) return std::nullopt;
   const auto found = writers_.find(writer);
   if (found == writers_.end() || found->second.qos.times.lease == endless) return std::nullopt;
   return found->second.qos.liveliness;

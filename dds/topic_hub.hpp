@@ -113,7 +113,6 @@ class TopicHub {
   SubgroupHold* hold_ = nullptr;
   TopicTypes types_;
   bool held_ = false;
-  bool leased_ = false;  // some writer had a lease that ends
   TopicHistory history_;
   std::map<EndpointId, EndpointFacts> writers_;  // those of which something may still come
   std::map<EndpointId, EndpointFacts> readers_;  // all of the domain
