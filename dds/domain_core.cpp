@@ -116,7 +116,7 @@ void DomainCore::enter(const Config& config) {
   if (view.in_layout(endpoints_subgroup) == nullptr) {
     throw Exception(
         Error(ErrorKind::bad_config, std::string("the layout has no subgroup ") + endpoints_subgroup)
-            .at("group " + config.group_name())
+            .at(config.name())
             .fix(std::string("add {\"name\": \"") + endpoints_subgroup + "\"} to it, with all nodes as members"));
   }
   for (const SubgroupView& each : view.of_layout()) {

@@ -30,7 +30,7 @@ class Hub {
   }
   void end(const EndpointId& writer) { send(writer, SampleKind::gone, {}, {}); }
   void fail(const EndpointId& writer) { begin_view({facts(writer, EndpointKind::writer)}); }
-  /// Of those that are gone already.
+  /// The process is gone; its endpoints were removed before.
   void begin_view_without(const EndpointId& process) {
     here_ = [process](const EndpointId& each) { return each != process; };
     begin_view({});
