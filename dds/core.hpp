@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -160,15 +161,25 @@ class Time {
   Duration since_;
 };
 
+/// No entity, and no instance.
+struct null_type {};
+inline constexpr null_type null{};
+
 /// Names an instance of a topic, or a writer or reader of the domain; the same at all participants.
 class InstanceHandle {
  public:
   InstanceHandle() = default;
+  InstanceHandle(null_type) noexcept {}  // NOLINT: implicit by design
   explicit InstanceHandle(const spindrift::Digest& name) noexcept : name_(name), nil_(false) {}
   [[nodiscard]] static InstanceHandle nil() { return {}; }
   [[nodiscard]] bool is_nil() const noexcept { return nil_; }
   [[nodiscard]] const spindrift::Digest& name() const noexcept { return name_; }  ///< spindrift's own
   bool operator==(const InstanceHandle&) const noexcept = default;
+  bool operator==(null_type) const noexcept { return nil_; }
+  /// Writes "nil", or 32 hexadecimal digits.
+  friend std::ostream& operator<<(std::ostream& to, const InstanceHandle& handle) {
+    return to << (handle.nil_ ? std::string("nil") : handle.name_.to_string());
+  }
   bool operator<(const InstanceHandle& other) const noexcept {
     return std::pair(nil_, name_.words) < std::pair(other.nil_, other.name_.words);
   }
@@ -179,10 +190,6 @@ class InstanceHandle {
 };
 using InstanceHandleSeq = std::vector<InstanceHandle>;
 using StringSeq = std::vector<std::string>;
-
-/// No entity.
-struct null_type {};
-inline constexpr null_type null{};
 
 /// Throws NullReferenceError.
 [[noreturn]] void throw_nil();

@@ -260,6 +260,7 @@ template <class T>
 
 template <class T>
 [[nodiscard]] bool read_sequence(CdrReader& from, std::vector<T>& value) {
+  static_assert(wire_bytes_min<T>() > 0, "elements of a sequence hold something: else no bytes bound how many there are");
   std::uint32_t count = 0;
   if (!from.get_count(wire_bytes_min<T>(), count)) return false;
   value.reserve(count);

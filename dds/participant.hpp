@@ -11,6 +11,9 @@ namespace dds::domain {
 
 class DomainParticipantListener;
 
+/// The domain of programs that name none.
+[[nodiscard]] inline std::uint32_t default_id() { return 0; }
+
 /// A member of the domain's group. Without a file: of this user's on this host, which the first one founds. With one: of the
 /// group that it describes, whose layout has the subgroup "dds-endpoints". The last reference to it, and to all that is made
 /// with it, leaves the group.
@@ -49,6 +52,8 @@ class DomainParticipant : public core::Reference<spindrift::topics::ParticipantE
   void assert_liveliness() { delegate()->assert_liveliness(); }
   /// A participant is enabled when it is made.
   void enable() {}
+  /// By the clock that stamps what this participant writes.
+  [[nodiscard]] core::Time current_time() const { return core::Time::from_nanosecs(spindrift::topics::wall_ns()); }
   static qos::DomainParticipantQos default_participant_qos() { return {}; }
   static topic::qos::TopicQos default_topic_qos() { return {}; }
 };

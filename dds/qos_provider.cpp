@@ -2,12 +2,10 @@
 #include <spindrift/dds/qos_provider.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 
+#include <spindrift/core/text_file.hpp>
 #include <spindrift/dds/qos_profiles.hpp>
 #include <spindrift/dds/sub.hpp>
 
@@ -61,13 +59,10 @@ QosProfiles::QosProfiles(std::string_view text, std::string file) : file_(std::m
 }
 
 QosProfiles QosProfiles::of_file(const std::string& path) {
-  errno = 0;
-  std::ifstream from(path);
-  const std::string text(std::istreambuf_iterator<char>(from), {});
-  if (!from.is_open() || from.bad())
-    throw dds::core::InvalidArgumentError(path + ": this file of qualities cannot be read: " + std::strerror(errno) +
-                                          "; fix: name one that is there, by its absolute path");
-  return {text, path};
+  constexpr std::size_t bytes_max = std::size_t{1} << 20;
+  const auto text = read_text_file(path, bytes_max, ErrorKind::bad_argument);
+  if (!text) throw dds::core::InvalidArgumentError("a file of qualities: " + text.error().to_string());
+  return {*text, path};
 }
 
 const QosSection* QosProfiles::find(const std::string& section) const {

@@ -265,7 +265,9 @@ class DataReader : public AnyDataReader {
       : DataReader(subscriber, topic.topic(), qos, topic.filter(), listener, mask) {}
 
   [[nodiscard]] LoanedSamples<T> read() { return select().read(); }
-  [[nodiscard]] LoanedSamples<T> take() { return select().take(); }
+  LoanedSamples<T> take() { return select().take(); }
+  /// The history for late joiners is there when the reader is made: so it returns at once.
+  void wait_for_historical_data(const core::Duration& /*limit*/) const { static_cast<void>(this->delegate()); }
   /// Into samples that are there, at most so many; or into an inserter, all. How many there were.
   template <class Iterator>
   std::uint32_t read(Iterator to, std::uint32_t most) {

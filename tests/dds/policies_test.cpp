@@ -180,3 +180,28 @@ TEST_CASE("messages that are no samples are told from such") {
   const std::vector<std::byte> shorter(8);
   CHECK_FALSE(parse_sample(shorter, 1));
 }
+
+TEST_CASE("lengths and points in time are reckoned with, and what has no end keeps none") {
+  using dds::core::Time;
+  CHECK(Duration::from_secs(1.5).to_millisecs() == 1500);
+  CHECK(Duration::from_secs(0.25) + Duration::from_millisecs(750) == Duration::from_secs(1));
+  CHECK(Duration::from_secs(3) / 2 == Duration::from_secs(1.5));
+  CHECK(Duration::from_secs(1e300) == Duration::infinite());
+  CHECK(Duration::infinite() + Duration::from_secs(1) == Duration::infinite());
+  CHECK(Time::from_secs(5) - Time::from_millisecs(4500) == Duration::from_secs(0.5));
+  CHECK(Time::from_secs(5) + Duration::from_secs(1) == Time::from_secs(6));
+}
+
+TEST_CASE("a policy is set part by part as it is made whole") {
+  CHECK(Presentation().access_scope(PresentationAccessScopeKind::TOPIC).ordered_access(true) ==
+        Presentation::TopicAccessScope(false, true));
+  CHECK(Liveliness().kind(LivelinessKind::MANUAL_BY_TOPIC).lease_duration(Duration::from_secs(1)) ==
+        Liveliness::ManualByTopic(Duration::from_secs(1)));
+  CHECK(ReaderDataLifecycle().autopurge_disposed_samples_delay(Duration::from_secs(1)) ==
+        ReaderDataLifecycle::AutoPurgeDisposedSamples(Duration::from_secs(1)));
+  CHECK(WriterDataLifecycle().autodispose_unregistered_instances(false) ==
+        WriterDataLifecycle::ManuallyDisposeUnregisteredInstances());
+  CHECK(DurabilityService().history_depth(3).max_samples(5) ==
+        DurabilityService(Duration::zero(), HistoryKind::KEEP_LAST, 3, 5));
+  CHECK(UserData().value({1, 2}) == UserData({1, 2}));
+}
