@@ -8,11 +8,12 @@
 
 #include <spindrift/core/config/without_file.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/dds/endings.hpp>
 
 namespace spindrift::topics {
 namespace {
 
-enum class Word : std::uint8_t { here = 1, gone = 2, gone_at_once = 3, alive = 4 };
+enum class Word : std::uint8_t { here = 1, gone = 2, alive = 4 };
 constexpr std::uint8_t liveliness_max = 2;
 
 constexpr const char* topic_prefix = "dds.";
@@ -35,32 +36,6 @@ Profile profile_for(std::uint64_t sample_bytes, std::uint64_t usual_bytes_max) {
   profile.ring_bytes = derived_ring_bytes(bytes);
   return profile;
 }
-
-/// The threads of participants that end beside.
-class Endings {
- public:
-  ~Endings() { await(); }
-  static Endings& of_process() {
-    static Endings endings;
-    return endings;
-  }
-  void add(std::thread thread) {
-    const std::lock_guard lock(mutex_);
-    threads_.push_back(std::move(thread));
-  }
-  void await() {
-    std::vector<std::thread> threads;
-    {
-      const std::lock_guard lock(mutex_);
-      threads.swap(threads_);
-    }
-    for (std::thread& each : threads) each.join();
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::thread> threads_;
-};
 
 }  // namespace
 
@@ -161,13 +136,22 @@ void DomainCore::open_hub(const std::string& topic, Subgroup& subgroup) {
 
 void DomainCore::end_later(const std::shared_ptr<WriterCore>& writer) {
   errands_.add([this, writer] {
+    constexpr std::int64_t look_ns = 100'000'000;
+    bool over = true;
     try {
       writer->end();
+      over = writer->await_delivered(look_ns);
     } catch (const Exception& thrown) {
-      if (thrown.error().kind() != ErrorKind::timed_out) throw;
-      end_later(writer);
+      over = thrown.error().kind() != ErrorKind::timed_out;
     }
+    over ? retire(*writer) : end_later(writer);
   });
+}
+
+void DomainCore::retire(const WriterCore& writer) noexcept {
+  withdraw(writer.facts().id);
+  const std::lock_guard lock(monitor_.mutex);
+  hub(writer.facts().topic).remove_writer(writer.facts().id);
 }
 
 Subgroup& DomainCore::topic_subgroup(const EndpointFacts& facts, const TypeSupport& type, bool logged) {
@@ -273,10 +257,10 @@ void DomainCore::ignore(const EndpointId& id) {
   }
 }
 
-void DomainCore::withdraw(const EndpointId& id, bool ended) noexcept {
+void DomainCore::withdraw(const EndpointId& id) noexcept {
   try {
     ByteWriter writer;
-    writer.put(static_cast<std::uint8_t>(ended ? Word::gone : Word::gone_at_once), id.node, id.number, id.incarnation);
+    writer.put(static_cast<std::uint8_t>(Word::gone), id.node, id.number, id.incarnation);
     send(writer.take());
   } catch (const Exception& thrown) {
     // The others learn of it with the view that this participant is not in.
@@ -316,6 +300,13 @@ EndpointId get_id(ByteReader& from) {
   id.incarnation = from.get<std::uint64_t>();
   return id;
 }
+
+/// Takes it out of the table, as gone. Nothing: it was not in it any more.
+std::optional<EndpointFacts> forget(const EndpointId& id, EndpointTable& table, BuiltinReaders& readers) {
+  auto facts = table.remove(id);
+  if (facts) readers.on_gone(*facts);
+  return facts;
+}
 }  // namespace
 
 void DomainCore::on_endpoint_message(const Delivery& delivery) {
@@ -332,14 +323,10 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
       if (facts->id.node == own_.id.node) outcomes_.emplace(facts->id, std::move(refusal));
       return;
     }
-  } else if (word == static_cast<std::uint8_t>(Word::gone) || word == static_cast<std::uint8_t>(Word::gone_at_once)) {
+  } else if (word == static_cast<std::uint8_t>(Word::gone)) {
     const EndpointId id = get_id(reader);
     if (reader.ok() && id.node == delivery.sender.value()) {
-      const auto facts = table_.remove(id);
-      if (facts) {
-        builtin_readers_.on_gone(*facts);
-        hub(facts->topic).on_removed(*facts, word == static_cast<std::uint8_t>(Word::gone));
-      }
+      if (const auto facts = forget(id, table_, builtin_readers_)) hub(facts->topic).on_removed(*facts);
       return;
     }
   }
@@ -362,10 +349,11 @@ void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch)
       log::warn(log::Room::dds, "a message is no sample, and was left out", {{"node", each.sender}});
       continue;
     }
-    TopicHub& hub = hubs_.of(message->header.topic, subgroup);
+    const SampleEnvelope& header = message->header;
+    TopicHub& hub = hubs_.of(header.topic, subgroup);
     hub.on_message(*message);
-    const auto lease = hub.lease_kind(message->header.writer);
-    if (lease) on_alive(message->header.writer, *lease);
+    if (header.kind == static_cast<std::uint8_t>(SampleKind::gone)) forget(header.writer, table_, builtin_readers_);
+    if (const auto lease = hub.lease_kind(header.writer)) on_alive(header.writer, *lease);
     hub.hold_or_go_on();
   }
   monitor_.changed.notify_all();
@@ -374,9 +362,8 @@ void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch)
 bool DomainCore::on_mark(const Subgroup& subgroup, const Delivery& delivery) {
   const auto mark = SubgroupHold::mark_in(delivery.payload, delivery.sender.value());
   if (!mark) return false;
-  if (mark->process() != own_.id.process()) return true;
   for (auto& [topic, hub] : hubs_.all) {
-    if (hub.home() == &subgroup) hub.on_mark(mark->number);
+    if (mark->process() == own_.id.process() && hub.home() == &subgroup) hub.on_mark(mark->number);
   }
   return true;
 }
@@ -388,14 +375,10 @@ void DomainCore::on_view(const NewView& news) {
     builtin_readers_.on_gone(each);
     failed[digest_of_topic(each.topic)].push_back(std::move(each));
   }
-  const auto is_here = [&view = news.view](const EndpointId& process) {
-    const auto rank = view.rank_of(NodeId(process.node));
-    return rank && view.incarnations.at(rank->value()) == process.incarnation;
-  };
   for (auto& [topic, hub] : hubs_.all) {
     const auto hold = hubs_.holds.find(hub.home());
     const auto mark = [&] { return hold == hubs_.holds.end() ? 0 : hold->second.mark(own_.id); };
-    hub.on_view({std::move(failed[topic]), is_here, mark});
+    hub.on_view({std::move(failed[topic]), mark});
   }
   histories_.on_view(news.view, table_);
   monitor_.changed.notify_all();

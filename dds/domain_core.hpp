@@ -73,10 +73,12 @@ class DomainCore {
   void assert_alive(const EndpointId& writer, std::uint8_t liveliness);
   /// Returns the first topic of that name that some participant has. Nothing: none within the time.
   [[nodiscard]] std::optional<EndpointFacts> await_topic(const std::string& name, std::int64_t limit_ns);
-  /// Has the writer say its last words as soon as there is room for them.
+  /// Has the writer say its last words as soon as there is room for them, and retires it when all have come.
   void end_later(const std::shared_ptr<WriterCore>& writer);
-  /// Tells all that it is gone. `ended`: it has sent its last message. Never throws, but logs.
-  void withdraw(const EndpointId& id, bool ended) noexcept;
+  /// The writer's last message was delivered: tells all that it is gone.
+  void retire(const WriterCore& writer) noexcept;
+  /// Tells all that it is gone. Never throws, but logs.
+  void withdraw(const EndpointId& id) noexcept;
 
   // With the monitor held:
   [[nodiscard]] TopicHub& hub(const std::string& topic);

@@ -242,7 +242,7 @@ TopicEntity::~TopicEntity() {
   if (id_.number == 0) return;
   DomainCore& domain = *participant_->core();
   set_listener({});
-  domain.withdraw(id_, true);
+  domain.withdraw(id_);
   const std::lock_guard lock(domain.monitor().mutex);
   domain.hub(name_).remove_topic(id_);
 }

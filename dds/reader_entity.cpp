@@ -95,7 +95,7 @@ ReaderEntity::~ReaderEntity() {
   DomainCore& domain = *topic_->participant()->core();
   const EndpointFacts& facts = core_->facts();
   listen(domain, core_->board(), nullptr, {});
-  if (!builtin()) domain.withdraw(facts.id, true);
+  if (!builtin()) domain.withdraw(facts.id);
   const std::lock_guard lock(domain.monitor().mutex);
   domain.timers().remove(facts.id);
   if (builtin())

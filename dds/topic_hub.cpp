@@ -118,25 +118,22 @@ void TopicHub::ignore(const EndpointId& id) {
   for (const auto& [own, writer] : local_writers_) writer->on_reader_gone(id);
 }
 
-void TopicHub::on_removed(const EndpointFacts& facts, bool ended) {
+void TopicHub::on_removed(const EndpointFacts& facts) {
   if (facts.kind == EndpointKind::reader) {
     readers_.erase(facts.id);
     for (const auto& [id, writer] : local_writers_) writer->on_reader_gone(facts.id);
   } else if (facts.kind == EndpointKind::writer && writers_.contains(facts.id)) {
-    (ended ? leaving_.retired : leaving_.lingering).insert(facts.id);
+    leaving_.retired.insert(facts.id);
   }
 }
 
 void TopicHub::on_view(const HubView& view) {
   std::map<EndpointId, bool> leaving;  // whether it failed
   for (const EndpointFacts& each : view.failed) {
-    if (each.kind == EndpointKind::reader) on_removed(each, false);
+    if (each.kind == EndpointKind::reader) on_removed(each);
     if (each.kind == EndpointKind::writer) leaving.emplace(each.id, true);
   }
   for (const EndpointId& each : leaving_.retired) leaving.emplace(each, false);
-  for (const EndpointId& each : leaving_.lingering) {
-    if (!view.is_here(each.process())) leaving.emplace(each, false);
-  }
   if (leaving.empty()) return;
   const std::uint32_t mark = view.mark();
   for (const auto& [writer, failed] : leaving) depart(writer, {mark, failed});
@@ -159,7 +156,6 @@ void TopicHub::on_mark(std::uint32_t mark) {
 
 void TopicHub::forget_writer(const EndpointId& writer, bool failed) {
   leaving_.retired.erase(writer);
-  leaving_.lingering.erase(writer);
   leaving_.departing.erase(writer);
   writers_.erase(writer);
   for (const auto& [id, reader] : local_readers_) reader->on_writer_gone(writer, failed);

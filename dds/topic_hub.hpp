@@ -31,7 +31,6 @@ struct TopicCore {
 /// A view that begins, as a topic hears of it.
 struct HubView {
   std::vector<EndpointFacts> failed;                         ///< of the topic, whose processes are not in it
-  std::function<bool(const EndpointId& process)> is_here{};  ///< is in it
   std::function<std::uint32_t()> mark{};                     ///< SubgroupHold::mark
 };
 
@@ -43,10 +42,10 @@ class TopicHub {
 
   /// A message of the topic.
   void on_message(const SampleMessage& message);
-  /// A writer or reader of the topic is there, or has changed; or it is gone, `ended`: by a last message of its own.
+  /// A writer or reader of the topic is there, or has changed; or it is gone: all of a writer was delivered, and may wait.
   /// `ignored`: it is to match nothing here.
   void on_endpoint(const EndpointFacts& facts, bool ignored);
-  void on_removed(const EndpointFacts& facts, bool ended);
+  void on_removed(const EndpointFacts& facts);
   /// From now on that writer or reader matches nothing here, and none of its samples come.
   void ignore(const EndpointId& id);
   /// That writer, or all of that kind of liveliness of its process, said that they live, or wrote.
@@ -90,7 +89,6 @@ class TopicHub {
   /// The writers that are there no more, and of which something may still come.
   struct Leaving {
     std::set<EndpointId> retired;    ///< nothing comes behind this view
-    std::set<EndpointId> lingering;  ///< a last message is still to come, or the end of their process
     std::map<EndpointId, Departure> departing;
   };
   [[nodiscard]] bool known(const EndpointId& writer) const { return writers_.contains(writer); }

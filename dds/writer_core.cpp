@@ -60,7 +60,7 @@ void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, Sampl
   header.topic = digest_of(facts_.topic).words[0];
   header.type = type_.identity;
   header.writer = facts_.id;
-  header.sequence = sequence_ + 1;
+  header.sequence = sent_.latest + 1;
   header.source_timestamp = source_timestamp;
   header.lifespan_ns = rules_.lifespan_ns;
   header.key = key;
@@ -84,7 +84,7 @@ void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, Sampl
                         .at("topic " + facts_.topic)
                         .fix("raise Reliability's max_blocking_time, or let readers take their samples"));
   }
-  ++sequence_;
+  ++sent_.latest;
 }
 
 void WriterCore::note_instance(std::span<const std::byte> bytes, const Digest& key, SampleKind kind) {
@@ -157,12 +157,14 @@ void WriterCore::change(const EndpointQos& qos) {
 
 void WriterCore::end() {
   const std::lock_guard lock(sending_);
+  if (sent_.farewell != 0) return;
   const std::int64_t now = wall_ns();
   for (auto each = instances_.begin(); each != instances_.end(); each = instances_.erase(each)) {
     const SampleKind kind = rules_.disposes ? SampleKind::both : SampleKind::unregister;
     send(each->second, Digest{each->first}, kind, now, ending_ns_max);
   }
   send({}, {}, SampleKind::gone, now, ending_ns_max);
+  sent_.farewell = sent_.latest;
 }
 
 void WriterCore::register_instance(std::span<const std::byte> bytes, const Digest& key) {
@@ -181,7 +183,7 @@ bool WriterCore::await_delivered(std::int64_t limit_ns) {
   std::uint64_t last = 0;
   {
     const std::lock_guard lock(sending_);
-    last = sequence_;
+    last = sent_.latest;
   }
   const std::int64_t end = end_of(limit_ns);
   std::unique_lock lock(monitor_.mutex);

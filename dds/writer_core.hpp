@@ -64,7 +64,8 @@ class WriterCore {
   void write_in_place(const MadeInPlace& filling, std::int64_t source_timestamp);
   /// It lives, as the application says, or as a write shows. Any thread.
   void assert_alive() noexcept;
-  /// Tells that nothing follows, and of all its instances before. Waits for space for a second at most.
+  /// Tells that nothing follows, and of all its instances before, unless it has. Waits for space for a second at most, for
+  /// each; throws timed_out.
   void end();
   /// Remembers an instance for calls that name it by its handle.
   void register_instance(std::span<const std::byte> bytes, const Digest& key);
@@ -103,7 +104,11 @@ class WriterCore {
   std::mutex sending_;  // sequences are sent in their order
   // Behind it:
   WriterRules rules_;
-  std::uint64_t sequence_ = 0;
+  /// Sequences of messages: of the latest one, and of the one that says that nothing follows; 0: it is still to come.
+  struct Sent {
+    std::uint64_t latest = 0;
+    std::uint64_t farewell = 0;
+  } sent_;
   std::map<std::array<std::uint64_t, 2>, std::vector<std::byte>> instances_;
   // Behind the monitor:
   EndpointQos qos_;

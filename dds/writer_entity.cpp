@@ -111,13 +111,13 @@ WriterEntity::~WriterEntity() {
   } catch (const Exception& thrown) {
     log::info(log::Room::dds, "a writer's last message is still to come",
               {{"topic", facts.topic}, {"reason", thrown.error().to_string()}});
-    if (thrown.error().kind() == ErrorKind::timed_out) domain.end_later(core_);
   }
-  domain.withdraw(facts.id, ended);
-  const std::lock_guard lock(domain.monitor().mutex);
-  domain.timers().remove(facts.id);
-  domain.beat_no_more_for(facts.id);
-  domain.hub(facts.topic).remove_writer(facts.id);
+  {
+    const std::lock_guard lock(domain.monitor().mutex);
+    domain.timers().remove(facts.id);
+    domain.beat_no_more_for(facts.id);
+  }
+  ended ? domain.retire(*core_) : domain.end_later(core_);
 }
 
 void WriterEntity::write(std::span<const std::byte> bytes, const Digest& key, std::optional<dds::core::Time> when) {

@@ -22,7 +22,7 @@ class Hub {
   }
 
   void tell_of(const EndpointId& writer) { hub_.on_endpoint(facts(writer, EndpointKind::writer), false); }
-  void remove(const EndpointId& writer, bool ended) { hub_.on_removed(facts(writer, EndpointKind::writer), ended); }
+  void remove(const EndpointId& writer) { hub_.on_removed(facts(writer, EndpointKind::writer)); }
   void write(const EndpointId& writer, std::int64_t value) {
     const Reading sample{1, value};
     send(writer, SampleKind::data, std::as_bytes(std::span<const Reading>(&sample, 1)),
@@ -30,13 +30,8 @@ class Hub {
   }
   void end(const EndpointId& writer) { send(writer, SampleKind::gone, {}, {}); }
   void fail(const EndpointId& writer) { begin_view({facts(writer, EndpointKind::writer)}); }
-  /// The process is gone; its endpoints were removed before.
-  void begin_view_without(const EndpointId& process) {
-    here_ = [process](const EndpointId& each) { return each != process; };
-    begin_view({});
-  }
   void begin_view(std::vector<EndpointFacts> failed = {}) {
-    hub_.on_view({std::move(failed), here_, [this] { return mark_; }});
+    hub_.on_view({std::move(failed), [this] { return mark_; }});
   }
   /// From now on deliveries wait here when a view begins.
   void hold_up() { mark_ = 1; }
@@ -72,7 +67,6 @@ class Hub {
   TopicHub hub_;
   std::uint64_t sequence_ = 0;
   std::uint32_t mark_ = 0;
-  std::function<bool(const EndpointId&)> here_ = [](const EndpointId&) { return true; };
 };
 
 constexpr EndpointId first{1, 1, 1}, second{2, 1, 1};
@@ -108,31 +102,14 @@ TEST_CASE("a writer that others were told is gone is so with its last message, o
   Hub hub;
   hub.tell_of(first);
   hub.tell_of(second);
-  hub.remove(first, true);
+  hub.remove(first);
   hub.write(first, 1);  // it was on its way
   CHECK(hub.values() == Values{1});
   hub.end(first);
   CHECK_FALSE(hub.reader().wants(first));
-  hub.remove(second, true);
+  hub.remove(second);
   CHECK(hub.reader().wants(second));
   hub.begin_view();
-  CHECK_FALSE(hub.reader().wants(second));
-}
-
-TEST_CASE("of a writer that is gone before its last message all comes until that is here, or until its process has ended") {
-  Hub hub;
-  hub.tell_of(first);
-  hub.tell_of(second);
-  hub.remove(first, false);
-  hub.remove(second, false);
-  hub.begin_view();
-  hub.write(first, 1);
-  hub.write(second, 2);
-  CHECK(hub.values() == Values{1, 2});
-  hub.end(first);
-  CHECK_FALSE(hub.reader().wants(first));
-  CHECK(hub.reader().wants(second));
-  hub.begin_view_without(second.process());
   CHECK_FALSE(hub.reader().wants(second));
 }
 
@@ -140,7 +117,7 @@ TEST_CASE("what a writer that failed or ended had written comes though it waited
   Hub hub;
   hub.tell_of(first);
   hub.tell_of(second);
-  hub.remove(second, true);
+  hub.remove(second);
   hub.hold_up();
   hub.fail(first);
   hub.write(first, 1);

@@ -210,6 +210,37 @@ TEST_CASE("what a writer had written comes though it ended while the window was 
   await(slow, [&] { return slow.subscription_matched_status().current_count() == 0; });
 }
 
+TEST_CASE("who comes while the last message of a writer that has ended finds no room is held up by nothing of it") {
+  const Domain domain;
+  const DomainParticipant one(0);
+  const Topic<Reading> here(one, "readings");
+  DataReader<Reading> slow(Subscriber(one), here, asks(Durability::Volatile()) << ResourceLimits(10));
+  std::int64_t written = 0;
+  const DomainParticipant other(0);
+  const Topic<Reading> there(other, "readings");
+  {
+    DataWriter<Reading> writer(Publisher(other), there,
+                               keeps(Durability::Volatile(), 1) << Reliability::Reliable(Duration::from_millisecs(10)));
+    await(writer, [&] { return dds::pub::matched_subscriptions(writer).size() == 1; });
+    const auto write_until_full = [&] {
+      for (;; ++written) writer.write({1, written});
+    };
+    CHECK_FALSE(words_of<dds::core::TimeoutError>(write_until_full).empty());
+  }
+  CHECK(slow.subscription_matched_status().current_count() == 1);
+  const DomainParticipant third(0);
+  const Topic<Reading> late(third, "readings");
+  DataReader<Reading> newcomer(Subscriber(third), late, asks(Durability::Volatile()));
+  CHECK(values(slow, static_cast<std::size_t>(written)).back() == written - 1);
+  DataWriter<Reading> after(Publisher(one), here, keeps(Durability::Volatile(), 1) << Reliability::Reliable());
+  await(after, [&] { return dds::pub::matched_subscriptions(after).size() == 2; });
+  after.write({2, -1});
+  std::vector<std::int64_t> come;
+  while (come.empty() || come.back() != -1) come.push_back(values(newcomer, 1).back());
+  await(newcomer, [&] { return newcomer.subscription_matched_status().current_count() == 1; });
+  await(slow, [&] { return slow.subscription_matched_status().current_count() == 1; });
+}
+
 TEST_CASE("who asked for a history of a participant that is gone before it answers waits for it no longer") {
   const Domain domain;
   std::array<int, 2> held{};
