@@ -203,6 +203,8 @@ TEST_CASE("samples of instances that are over go by themselves, after the delay 
 // Three participants, so that two of them are a majority.
 TEST_CASE("a participant that was removed while it was stopped tells its readers, and whoever waits") {
   const Domain domain;
+  std::array<int, 2> ready{};
+  REQUIRE(::pipe(ready.data()) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
     const DomainParticipant third(0);
@@ -210,7 +212,7 @@ TEST_CASE("a participant that was removed while it was stopped tells its readers
     DataReader<Reading> reader(Subscriber(third), topic, all_of());
     dds::core::cond::WaitSet waitset;
     waitset += dds::sub::cond::ReadCondition(reader, dds::sub::status::DataState::any());
-    std::string why;
+    std::string why = ::write(ready[1], "!", 1) == 1 ? "" : "nobody was told that it is ready";
     while (why.empty()) {
       waitset.wait(Duration::from_secs(60));
       why = words_of<dds::core::AlreadyClosedError>([&] { static_cast<void>(reader.take()); });
@@ -224,10 +226,13 @@ TEST_CASE("a participant that was removed while it was stopped tells its readers
   const Topic<Reading> here(one, "readings");
   DataWriter<Reading> writer(Publisher(one), here);
   await(writer, [&] { return writer.publication_matched_status().current_count() == 1; });
+  char word = 0;
+  REQUIRE(::read(ready[0], &word, 1) == 1);
   CHECK(::kill(child, SIGSTOP) == 0);
   await(writer, [&] { return writer.publication_matched_status().current_count() == 0; });
   CHECK(::kill(child, SIGCONT) == 0);
   int status = 0;
   CHECK(::waitpid(child, &status, 0) == child);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  for (const int end : ready) ::close(end);
 }
