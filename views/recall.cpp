@@ -37,8 +37,9 @@ class Lineage {
     std::ranges::sort(recalled.awaited, {}, &LastView::id);
     const RecordedView& latest = **std::ranges::max_element(needed, is_earlier);
     note_logs(latest, recalled);
-    // A founding by force may go by logs that lack what others have who are here by now.
-    std::erase_if(needed, [&](const RecordedView* view) { return view != last_ && came_to_nothing(*view); });
+    // A majority of an open founding is here then, and went into no view of it, so nothing was delivered there. And one by
+    // force may go by logs that lack what others have who are here by now.
+    std::erase_if(needed, [&](const RecordedView* view) { return view != last_ && view->founded; });
     if (recalled.state == Recalled::State::enough && !needed.empty()) {
       Recalled before = recalled;
       note_logs(**std::ranges::max_element(needed, is_earlier), before);
@@ -197,13 +198,6 @@ class Lineage {
     const auto refusals = static_cast<std::size_t>(std::ranges::count_if(
         here_, [&](const Remembering& each) { return counts(each, *last_) && refuses(each); }));
     return 2 * (last_->members.size() - refusals) <= last_->members.size();
-  }
-
-  // A majority of its own processes look for a group still: so nothing was ever delivered in its view, nor will be once they
-  // promise themselves anew.
-  [[nodiscard]] bool came_to_nothing(const RecordedView& view) const {
-    const auto looks = [&](const Join& who) { return std::ranges::find(here_, who, &Remembering::who) != here_.end(); };
-    return view.founded && 2 * static_cast<std::size_t>(std::ranges::count_if(view.members, looks)) > view.members.size();
   }
 
   [[nodiscard]] LastView count(const RecordedView& view) const {

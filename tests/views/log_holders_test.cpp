@@ -183,8 +183,14 @@ TEST_CASE("where a founding by force came to nothing, and who has more is back, 
     CHECK(longest() == std::vector{NodeId(3)});
   }
   SECTION("nobody waits for one") { CHECK(longest() == std::vector{NodeId(0)}); }
-  SECTION("a founding most of whose processes are gone may have made a group") {
+  SECTION("as well where all of its processes are gone, for their records know of no view of it") {
     here[0] = looks_on(0, 40, 20);
+    here[1] = looks_on(1, 41, 0);
+    here.push_back(looks(process(3, 33), 13, last, 37));
+    CHECK(longest() == std::vector{NodeId(3)});
+  }
+  SECTION("but not behind a view of it") {
+    here[0].said.own.last = forced;
     here.push_back(looks(process(3, 33), 13, last, 37));
     CHECK(longest() == std::vector{NodeId(0)});
   }
