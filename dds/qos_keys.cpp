@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <spindrift/core/config/nearest.hpp>
+
 namespace spindrift::topics {
 namespace {
 
@@ -242,15 +244,15 @@ constexpr QosKey all_keys[] = {
      }},
     {"entity_factory_autoenable_created_entities", "EntityFactory", truths,
      [](AllQos& qos, Text text) { return put(qos, truth(text), [](auto of) { return EntityFactory(of); }); }},
-    {"writer_data_lifecycle_autodispose_unregistered_instances", "WriterDataLifecycle", truths,
+    {"autodispose_unregistered_instances", "WriterDataLifecycle", truths,
      [](AllQos& qos, Text text) { return put(qos, truth(text), [](auto of) { return WriterDataLifecycle(of); }); }},
-    {"reader_data_lifecycle_autopurge_nowriter_samples_delay", "ReaderDataLifecycle", lengths,
+    {"autopurge_nowriter_samples_delay", "ReaderDataLifecycle", lengths,
      [](AllQos& qos, Text text) {
        return put(qos, length(text), [&](auto& of) {
          return ReaderDataLifecycle(of, qos.policy<ReaderDataLifecycle>().autopurge_disposed_samples_delay());
        });
      }},
-    {"reader_data_lifecycle_autopurge_disposed_samples_delay", "ReaderDataLifecycle", lengths,
+    {"autopurge_disposed_samples_delay", "ReaderDataLifecycle", lengths,
      [](AllQos& qos, Text text) {
        return put(qos, length(text), [&](auto& of) {
          return ReaderDataLifecycle(qos.policy<ReaderDataLifecycle>().autopurge_nowriter_samples_delay(), of);
@@ -261,20 +263,6 @@ constexpr QosKey all_keys[] = {
     {"lifespan_duration", "Lifespan", lengths,
      [](AllQos& qos, Text text) { return put(qos, length(text), [](auto& of) { return Lifespan(of); }); }},
 };
-
-std::size_t distance(Text some, Text other) {
-  std::vector<std::size_t> row(other.size() + 1);
-  for (std::size_t at = 0; at <= other.size(); ++at) row[at] = at;
-  for (std::size_t i = 1; i <= some.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= other.size(); ++j) {
-      const std::size_t replaced = diagonal + (some[i - 1] == other[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 
@@ -287,10 +275,9 @@ const QosKey* find_qos_key(std::string_view name) {
 }
 
 std::string_view nearest_qos_key(std::string_view name) {
-  return std::min_element(
-             std::begin(all_keys), std::end(all_keys),
-             [&](const QosKey& some, const QosKey& other) { return distance(name, some.name) < distance(name, other.name); })
-      ->name;
+  std::vector<std::string_view> names;
+  for (const QosKey& each : all_keys) names.push_back(each.name);
+  return config::nearest(name, names);
 }
 
 }  // namespace spindrift::topics

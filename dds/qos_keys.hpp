@@ -31,7 +31,7 @@ struct QosKey {
 [[nodiscard]] std::span<const QosKey> qos_keys();
 /// Null: there is no such key.
 [[nodiscard]] const QosKey* find_qos_key(std::string_view name);
-/// The key that is most like it.
+/// The key that is meant by a mistyped one; empty: none is near.
 [[nodiscard]] std::string_view nearest_qos_key(std::string_view name);
 
 }  // namespace spindrift::topics

@@ -6,12 +6,18 @@
 #include <string_view>
 #include <vector>
 
-#include <spindrift/dds/qos_file.hpp>
+#include <spindrift/core/config/ini.hpp>
 #include <spindrift/dds/qos_keys.hpp>
 
 namespace spindrift::topics {
 
 /// Immutable.
+struct QosSection {
+  std::string name;
+  unsigned line = 0;  ///< from 1
+  std::vector<config::IniEntry> entries{};
+};
+
 class QosProfiles {
  public:
   /// Throws InvalidArgumentError with all that is wrong, each with its line of `file`.
@@ -29,9 +35,12 @@ class QosProfiles {
  private:
   [[nodiscard]] const QosSection* find(const std::string& section) const;
   [[nodiscard]] std::string base_of(const std::string& profile) const;
-  void check_section(const QosSection& section, std::vector<QosProblem>& problems) const;
-  void check_entry(const QosEntry& entry, const std::string& kind, std::vector<QosProblem>& problems) const;
-  void check_base(const QosSection& section, const QosEntry& entry, std::vector<QosProblem>& problems) const;
+  using Problems = std::vector<Error>;
+  [[nodiscard]] Error problem(unsigned line, std::string what, std::string fix) const;
+  void take(config::IniText ini, Problems& problems);
+  void check_section(const QosSection& section, Problems& problems) const;
+  void check_entry(const config::IniEntry& entry, const std::string& kind, Problems& problems) const;
+  void check_base(const QosSection& section, const config::IniEntry& entry, Problems& problems) const;
 
   std::string file_;
   std::vector<QosSection> sections_;

@@ -45,17 +45,38 @@ std::pair<std::string, std::string> parts_of(const std::string& section) {
 }  // namespace
 
 QosProfiles::QosProfiles(std::string_view text, std::string file) : file_(std::move(file)) {
-  std::vector<QosProblem> problems;
-  sections_ = parse_qos_file(text, problems);
+  Problems problems;
+  take(config::parse_ini(text, file_, problems), problems);
   for (const QosSection& each : sections_) check_section(each, problems);
-  if (problems.empty()) return;
-  const auto earlier = [](const QosProblem& some, const QosProblem& other) { return some.line < other.line; };
-  std::stable_sort(problems.begin(), problems.end(), earlier);
   std::string words;
-  for (const QosProblem& each : problems) {
-    words += (words.empty() ? "" : "\n") + file_ + ":" + std::to_string(each.line) + ": " + each.what + "; fix: " + each.fix;
+  for (const Error& each : problems) words += (words.empty() ? "" : "\n") + each.to_string();
+  if (!words.empty()) throw dds::core::InvalidArgumentError(words);
+}
+
+Error QosProfiles::problem(unsigned line, std::string what, std::string fix) const {
+  return Error(ErrorKind::bad_config, std::move(what)).at(config::place_of(file_, line)).fix(std::move(fix));
+}
+
+void QosProfiles::take(config::IniText ini, Problems& problems) {
+  for (config::IniSection& each : ini.sections) {
+    if (const QosSection* same = find(each.name))
+      problems.push_back(problem(each.line,
+                                 "section [" + each.name + "] is there already, on line " + std::to_string(same->line),
+                                 "put their keys together"));
+    else
+      sections_.push_back({std::move(each.name), each.line});
   }
-  throw dds::core::InvalidArgumentError(words);
+  for (config::IniEntry& each : ini.entries) {
+    const auto section = std::ranges::find(sections_, each.section, &QosSection::name);
+    if (section == sections_.end()) {
+      problems.push_back(
+          problem(each.line, "a key stands before the first section", "begin with a line such as [QOS/DEFAULT]"));
+    } else if (std::ranges::find(section->entries, each.key, &config::IniEntry::key) != section->entries.end()) {
+      problems.push_back(problem(each.line, "key " + each.key + " is there twice in its section", "keep one of them"));
+    } else {
+      section->entries.push_back(std::move(each));
+    }
+  }
 }
 
 QosProfiles QosProfiles::of_file(const std::string& path) {
@@ -82,25 +103,25 @@ std::string QosProfiles::names() const {
 std::string QosProfiles::base_of(const std::string& profile) const {
   const QosSection* section = find(section_prefix + profile);
   if (section == nullptr) return {};
-  for (const QosEntry& each : section->entries) {
+  for (const config::IniEntry& each : section->entries) {
     if (each.key == "base") return each.value;
   }
   return {};
 }
 
-void QosProfiles::check_section(const QosSection& section, std::vector<QosProblem>& problems) const {
+void QosProfiles::check_section(const QosSection& section, Problems& problems) const {
   const bool named = section.name.starts_with(section_prefix) && section.name.size() > std::strlen(section_prefix);
   const auto [profile, kind] = named ? parts_of(section.name) : std::pair<std::string, std::string>();
   if (profile.empty() || (!kind.empty() && !kinds().contains(kind))) {
     return problems.push_back(
-        {section.line, "there is no section [" + section.name + "]",
-         "name it [QOS/profile], or [QOS/profile/kind] with participant, topic, publisher, subscriber, datawriter or "
-         "datareader as the kind"});
+        problem(section.line, "there is no section [" + section.name + "]",
+                "name it [QOS/profile], or [QOS/profile/kind] with participant, topic, publisher, subscriber, datawriter or "
+                "datareader as the kind"));
   }
   if (!kind.empty() && !has(profile))
-    problems.push_back({section.line, "profile " + profile + " has no section of its own",
-                        "add [QOS/" + profile + "] before it; it may be empty"});
-  for (const QosEntry& each : section.entries) {
+    problems.push_back(problem(section.line, "profile " + profile + " has no section of its own",
+                               "add [QOS/" + profile + "] before it; it may be empty"));
+  for (const config::IniEntry& each : section.entries) {
     if (each.key == "base" && kind.empty())
       check_base(section, each, problems);
     else
@@ -108,31 +129,34 @@ void QosProfiles::check_section(const QosSection& section, std::vector<QosProble
   }
 }
 
-void QosProfiles::check_base(const QosSection& section, const QosEntry& entry, std::vector<QosProblem>& problems) const {
+void QosProfiles::check_base(const QosSection& section, const config::IniEntry& entry, Problems& problems) const {
   if (!has(entry.value))
-    return problems.push_back({entry.line, "there is no profile " + entry.value, "name one of: " + names()});
+    return problems.push_back(problem(entry.line, "there is no profile " + entry.value, "name one of: " + names()));
   std::string base = parts_of(section.name).first;
   for (std::size_t steps = 0; !base.empty(); ++steps) {
     if (steps > sections_.size())
-      return problems.push_back({entry.line, "the profile is based on itself", "remove a base of the circle"});
+      return problems.push_back(problem(entry.line, "the profile is based on itself", "remove a base of the circle"));
     base = base_of(base);
   }
 }
 
-void QosProfiles::check_entry(const QosEntry& entry, const std::string& kind, std::vector<QosProblem>& problems) const {
+void QosProfiles::check_entry(const config::IniEntry& entry, const std::string& kind, Problems& problems) const {
   const QosKey* key = find_qos_key(entry.key);
   if (key == nullptr) {
-    return problems.push_back({entry.line, "there is no key " + entry.key,
-                               "the one that is most like it is " + std::string(nearest_qos_key(entry.key))});
+    const std::string near(nearest_qos_key(entry.key));
+    return problems.push_back(
+        problem(entry.line, "there is no key " + entry.key,
+                near.empty() ? "take one of the table of docs/dds.md, \"Profiles\"" : "did you mean " + near + "?"));
   }
   const std::string policy(key->policy);
   if (!kind.empty() && !kinds().at(kind).contains(policy)) {
-    problems.push_back({entry.line, "a " + kind + " has no policy " + policy,
-                        "put " + entry.key + " where these are: " + kinds_with(policy)});
+    problems.push_back(problem(entry.line, "a " + kind + " has no policy " + policy,
+                               "put " + entry.key + " where these are: " + kinds_with(policy)));
   }
   AllQos unused;
   if (!key->set(unused, entry.value)) {
-    problems.push_back({entry.line, entry.key + " is no \"" + entry.value + "\"", "write " + std::string(key->values)});
+    problems.push_back(
+        problem(entry.line, entry.key + " is no \"" + entry.value + "\"", "write " + std::string(key->values)));
   }
 }
 
@@ -142,7 +166,7 @@ void QosProfiles::put(AllQos& qos, const std::string& profile, const std::string
   for (const std::string& name : {section_prefix + profile, section_prefix + profile + "/" + kind}) {
     const QosSection* section = find(name);
     if (section == nullptr) continue;
-    for (const QosEntry& each : section->entries) {
+    for (const config::IniEntry& each : section->entries) {
       const QosKey* key = find_qos_key(each.key);
       if (key != nullptr && has.contains(std::string(key->policy))) static_cast<void>(key->set(qos, each.value));
     }

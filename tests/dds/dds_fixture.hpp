@@ -1,6 +1,11 @@
 // A domain of this test's own: a runtime directory that no other test uses, and types of samples.
 #pragma once
 
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -45,6 +50,28 @@ class Domain {
 
  private:
   std::string directory_;
+};
+
+/// Tells the parent of a process that was forked since that something is done there.
+class Signal {
+ public:
+  Signal() { REQUIRE(::pipe(ends_.data()) == 0); }
+  ~Signal() {
+    for (const int end : ends_) ::close(end);
+  }
+  Signal(const Signal&) = delete;
+  Signal& operator=(const Signal&) = delete;
+  /// The child's, which ends where it cannot.
+  void give() const {
+    if (::write(ends_[1], "!", 1) != 1) ::_exit(1);
+  }
+  void await() const {
+    char word = 0;
+    REQUIRE(::read(ends_[0], &word, 1) == 1);
+  }
+
+ private:
+  std::array<int, 2> ends_{};
 };
 
 /// Takes until so many samples with data are there, which a wait-set waits for.

@@ -39,6 +39,20 @@ std::vector<std::int64_t> values(DataReader<Reading>& reader, std::size_t count)
   return all;
 }
 
+dds::pub::qos::DataWriterQos impatient() {
+  return keeps(Durability::Volatile(), 1) << Reliability::Reliable(Duration::from_millisecs(10));
+}
+/// Writes to the one reader that it waits for, until that holds it up; how many samples.
+std::int64_t write_until_full(DataWriter<Reading>& writer) {
+  await(writer, [&] { return dds::pub::matched_subscriptions(writer).size() == 1; });
+  std::int64_t written = 0;
+  const auto write = [&] {
+    for (;; ++written) writer.write({1, written});
+  };
+  CHECK_FALSE(words_of<dds::core::TimeoutError>(write).empty());
+  return written;
+}
+
 }  // namespace
 
 TEST_CASE("a participant that comes later gets the last samples of each instance, each once, and then what follows") {
@@ -195,13 +209,8 @@ TEST_CASE("what a writer had written comes though it ended while the window was 
   {
     const DomainParticipant other(0);
     const Topic<Reading> there(other, "readings");
-    DataWriter<Reading> writer(Publisher(other), there,
-                               keeps(Durability::Volatile(), 1) << Reliability::Reliable(Duration::from_millisecs(10)));
-    await(writer, [&] { return dds::pub::matched_subscriptions(writer).size() == 1; });
-    const auto write_until_full = [&] {
-      for (;; ++written) writer.write({1, written});
-    };
-    CHECK_FALSE(words_of<dds::core::TimeoutError>(write_until_full).empty());
+    DataWriter<Reading> writer(Publisher(other), there, impatient());
+    written = write_until_full(writer);
     // Leaving waits until its messages are taken.
     ends = std::jthread([participant = other, topic = there, last = std::move(writer)] {});
   }
@@ -219,13 +228,8 @@ TEST_CASE("who comes while the last message of a writer that has ended finds no 
   const DomainParticipant other(0);
   const Topic<Reading> there(other, "readings");
   {
-    DataWriter<Reading> writer(Publisher(other), there,
-                               keeps(Durability::Volatile(), 1) << Reliability::Reliable(Duration::from_millisecs(10)));
-    await(writer, [&] { return dds::pub::matched_subscriptions(writer).size() == 1; });
-    const auto write_until_full = [&] {
-      for (;; ++written) writer.write({1, written});
-    };
-    CHECK_FALSE(words_of<dds::core::TimeoutError>(write_until_full).empty());
+    DataWriter<Reading> writer(Publisher(other), there, impatient());
+    written = write_until_full(writer);
   }
   CHECK(slow.subscription_matched_status().current_count() == 1);
   const DomainParticipant third(0);
@@ -243,8 +247,7 @@ TEST_CASE("who comes while the last message of a writer that has ended finds no 
 
 TEST_CASE("who asked for a history of a participant that is gone before it answers waits for it no longer") {
   const Domain domain;
-  std::array<int, 2> held{};
-  REQUIRE(::pipe(held.data()) == 0);
+  const Signal held;
   const pid_t child = ::fork();
   if (child == 0) {
     const DomainParticipant other(0);
@@ -254,12 +257,12 @@ TEST_CASE("who asked for a history of a participant that is gone before it answe
     DataWriter<Reading> writer(Publisher(other), there, keeps(Durability::Transient(), 10));
     writer.write({1, 1});
     await(full, [&] { return full.read().length() == 1; });
-    if (::write(held[1], "!", 1) == 1) ::pause();
+    held.give();
+    ::pause();
     ::_exit(1);
   }
   REQUIRE(child > 0);
-  char word = 0;
-  REQUIRE(::read(held[0], &word, 1) == 1);
+  held.await();
   const DomainParticipant one(0);
   const Topic<Reading> here(one, "readings");
   const std::jthread killer([&] { ::kill(child, SIGKILL); });
@@ -268,7 +271,6 @@ TEST_CASE("who asked for a history of a participant that is gone before it answe
   writer.write({1, 2});
   CHECK(values(reader, 1).back() == 2);
   CHECK(::waitpid(child, nullptr, 0) == child);
-  for (const int end : held) ::close(end);
 }
 
 TEST_CASE("PERSISTENT samples want a logged subgroup of the layout, and are there when all have stopped and come again") {

@@ -93,8 +93,7 @@ TEST_CASE("writers MANUAL_BY_PARTICIPANT live by what any of them, or the partic
 
 TEST_CASE("a participant says of itself that its AUTOMATIC writers live, and one that is stopped does not") {
   const Domain domain;
-  std::array<int, 2> ready{};
-  REQUIRE(::pipe(ready.data()) == 0);
+  const Signal ready;
   const pid_t child = ::fork();
   if (child == 0) {
     const DomainParticipant other(0);
@@ -102,15 +101,15 @@ TEST_CASE("a participant says of itself that its AUTOMATIC writers live, and one
     DataWriter<Reading> writer(Publisher(other), there,
                                DataWriterQos() << Liveliness(LivelinessKind::AUTOMATIC, Duration::from_millisecs(600)));
     await(writer, [&] { return !dds::pub::matched_subscriptions(writer).empty(); });
-    if (::write(ready[1], "!", 1) == 1) ::pause();
+    ready.give();
+    ::pause();
     ::_exit(1);
   }
   REQUIRE(child > 0);
   const DomainParticipant one(0);
   const Topic<Reading> here(one, "readings");
   DataReader<Reading> reader(Subscriber(one), here, all_of());
-  char word = 0;
-  REQUIRE(::read(ready[0], &word, 1) == 1);
+  ready.await();
   await_alive(reader, 1, 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // more than two leases
   CHECK(reader.liveliness_changed_status().alive_count() == 1);
@@ -121,7 +120,6 @@ TEST_CASE("a participant says of itself that its AUTOMATIC writers live, and one
   ::kill(child, SIGKILL);
   await_alive(reader, 0, 1);
   CHECK(::waitpid(child, nullptr, 0) == child);
-  for (const int end : ready) ::close(end);
 }
 
 TEST_CASE("a writer whose lease is over lets go of what it owned") {
@@ -203,8 +201,7 @@ TEST_CASE("samples of instances that are over go by themselves, after the delay 
 // Three participants, so that two of them are a majority.
 TEST_CASE("a participant that was removed while it was stopped tells its readers, and whoever waits") {
   const Domain domain;
-  std::array<int, 2> ready{};
-  REQUIRE(::pipe(ready.data()) == 0);
+  const Signal ready;
   const pid_t child = ::fork();
   if (child == 0) {
     const DomainParticipant third(0);
@@ -212,7 +209,8 @@ TEST_CASE("a participant that was removed while it was stopped tells its readers
     DataReader<Reading> reader(Subscriber(third), topic, all_of());
     dds::core::cond::WaitSet waitset;
     waitset += dds::sub::cond::ReadCondition(reader, dds::sub::status::DataState::any());
-    std::string why = ::write(ready[1], "!", 1) == 1 ? "" : "nobody was told that it is ready";
+    ready.give();
+    std::string why;
     while (why.empty()) {
       waitset.wait(Duration::from_secs(60));
       why = words_of<dds::core::AlreadyClosedError>([&] { static_cast<void>(reader.take()); });
@@ -226,13 +224,11 @@ TEST_CASE("a participant that was removed while it was stopped tells its readers
   const Topic<Reading> here(one, "readings");
   DataWriter<Reading> writer(Publisher(one), here);
   await(writer, [&] { return writer.publication_matched_status().current_count() == 1; });
-  char word = 0;
-  REQUIRE(::read(ready[0], &word, 1) == 1);
+  ready.await();
   CHECK(::kill(child, SIGSTOP) == 0);
   await(writer, [&] { return writer.publication_matched_status().current_count() == 0; });
   CHECK(::kill(child, SIGCONT) == 0);
   int status = 0;
   CHECK(::waitpid(child, &status, 0) == child);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-  for (const int end : ready) ::close(end);
 }

@@ -106,7 +106,7 @@ TEST_CASE("every policy has a key, and every key is in the documentation and set
 
 TEST_CASE("whatever is wrong in a file of profiles is said with its line, the cause and the fix, all at once") {
   CHECK_THAT(fault_of("[QOS/a]\nhistroy = keep_all\n"),
-             Contains("qos.cfg:2: there is no key histroy; fix: the one that is most like it is history"));
+             Contains("qos.cfg:2: there is no key histroy; fix: did you mean history?"));
   CHECK_THAT(fault_of("[QOS/a]\nhistory = keep_some\n"),
              Contains("qos.cfg:2: history is no \"keep_some\"; fix: write keep_last or keep_all"));
   CHECK_THAT(fault_of("[QOS/a]\ndeadline_period = 3\n"), Contains("qos.cfg:2") && Contains("10ms"));
@@ -123,7 +123,7 @@ TEST_CASE("whatever is wrong in a file of profiles is said with its line, the ca
   CHECK_THAT(fault_of("[QOS/a]\nhistory_depth = 1\nhistory_depth = 2\n"), Contains("qos.cfg:3") && Contains("twice"));
   CHECK_THAT(fault_of("[QOS/a]\n\n[QOS/a]\n"), Contains("qos.cfg:3") && Contains("on line 1"));
   CHECK_THAT(fault_of("history_depth = 1\n"), Contains("qos.cfg:1") && Contains("before the first section"));
-  CHECK_THAT(fault_of("[QOS/a\n"), Contains("qos.cfg:1") && Contains("closing bracket"));
+  CHECK_THAT(fault_of("[QOS/a\n"), Contains("qos.cfg:1") && Contains("is not a section"));
   CHECK_THAT(fault_of("[QOS/a]\npartition = 'x\n"), Contains("qos.cfg:2") && Contains("closing quote"));
   CHECK_THAT(fault_of("[QOS/a]\nhello\n"), Contains("qos.cfg:2") && Contains("key = value"));
   const std::string two = fault_of("[QOS/a]\nhello\nhistory = x\n");
