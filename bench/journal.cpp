@@ -61,7 +61,10 @@ class DurableWriter {
 
  private:
   void wait(EventCount::Ticket ticket) {
-    if (thread_->state() == store::JournalThread::State::running) return progress_.wait(ticket);
+    if (thread_->state() == store::JournalThread::State::running) {
+      static_cast<void>(progress_.wait_until(ticket, never));
+      return;
+    }
     progress_.cancel();
     throw Exception(thread_->error().value_or(Error(ErrorKind::resource, "the journal has stopped")));
   }

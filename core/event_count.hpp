@@ -1,7 +1,7 @@
 // Lets threads sleep until something that they test themselves may have changed, at the cost of one load for the thread that
 // changes it while nobody sleeps.
 //
-//   waiter: ticket = prepare(); if (test again) cancel(); else wait(ticket);
+//   waiter: ticket = prepare(); if (test again) cancel(); else wait_until(ticket, limit);
 //   waker:  change; notify_all(), or notify_one();
 //
 // The test and the change must be sequentially consistent atomics; then either the waiter sees the change or the waker sees
@@ -24,8 +24,7 @@ class EventCount {
     return epoch_.load(std::memory_order_seq_cst);
   }
   void cancel() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
-  void wait(Ticket ticket) noexcept { static_cast<void>(wait_until(ticket, never)); }
-  /// False: it is that time, by the monotonic clock, and nobody has been notified since `prepare`.
+  /// Sleeps until that time, by the monotonic clock, or `never`. False: it is over, and nobody was notified since `prepare`.
   [[nodiscard]] bool wait_until(Ticket ticket, Time limit) noexcept;
 
   [[nodiscard]] bool has_waiters() const noexcept { return waiters_.load(std::memory_order_seq_cst) != 0; }
