@@ -2,9 +2,10 @@
 #include <spindrift/dds/assignable.hpp>
 
 #include <algorithm>
+#include <optional>
 
 #include <spindrift/core/digest.hpp>
-#include <spindrift/dds/builtin_topics.hpp>
+#include <spindrift/dds/dynamic_type.hpp>
 
 namespace spindrift::topics {
 namespace {
@@ -14,27 +15,16 @@ struct TypeParts {
   std::string name;
   std::vector<std::string> fields;
   std::string behind;
-
-  [[nodiscard]] bool in_place() const { return behind.find(" in place") != std::string::npos; }
+  bool in_place;
 };
 
-TypeParts parts_of(const std::string& description) {
-  TypeParts parts;
-  parts.name = type_name_of(description);
-  std::size_t depth = 0, from = parts.name.size() + 1;
-  for (std::size_t at = parts.name.size(); at < description.size(); ++at) {
-    const char c = description[at];
-    if (c == '{' || c == '<' || c == '(') ++depth;
-    const bool closes = c == '}' || c == '>' || c == ')';
-    if ((c == ',' && depth == 1) || (closes && depth == 1)) {
-      if (at > from) parts.fields.push_back(description.substr(from, at - from));
-      from = at + 1;
-    }
-    if (closes && depth > 0 && --depth == 0) {
-      parts.behind = description.substr(at + 1);
-      break;
-    }
-  }
+/// Nothing: it is no description, or one beyond the bounds of what is taken apart.
+std::optional<TypeParts> parts_of(const std::string& description) {
+  const auto type = DynamicType::parse(description);
+  if (!type) return std::nullopt;
+  TypeParts parts{type->name(), {}, description.substr(type->text_of(type->root(), false).size()), type->in_place()};
+  for (const DynamicField& each : type->root().fields)
+    parts.fields.push_back(type->text_of(type->kinds()[each.kind], false));
   return parts;
 }
 
@@ -48,20 +38,19 @@ std::string description_of(const TypeParts& parts, std::size_t field_count) {
 
 bool assignable(const std::string& some, const std::string& other) {
   if (some == other) return true;
-  const TypeParts left = parts_of(some), right = parts_of(other);
-  if (left.name != right.name || left.behind != right.behind || left.in_place() || left.fields.empty() ||
-      right.fields.empty())
-    return false;
-  const std::size_t common = std::min(left.fields.size(), right.fields.size());
-  return std::equal(left.fields.begin(), left.fields.begin() + static_cast<std::ptrdiff_t>(common), right.fields.begin());
+  const auto left = parts_of(some), right = parts_of(other);
+  if (!left || !right || left->name != right->name || left->behind != right->behind || left->in_place) return false;
+  const std::size_t common = std::min(left->fields.size(), right->fields.size());
+  return common > 0 &&
+         std::equal(left->fields.begin(), left->fields.begin() + static_cast<std::ptrdiff_t>(common), right->fields.begin());
 }
 
 std::vector<std::uint64_t> shorter_identities(const std::string& description) {
-  const TypeParts parts = parts_of(description);
+  const auto parts = parts_of(description);
   std::vector<std::uint64_t> identities;
-  if (parts.in_place()) return identities;
-  for (std::size_t count = 0; count < parts.fields.size(); ++count)
-    identities.push_back(count == 0 ? 0 : digest_of(description_of(parts, count)).words[0]);
+  if (!parts || parts->in_place) return identities;
+  for (std::size_t count = 0; count < parts->fields.size(); ++count)
+    identities.push_back(count == 0 ? 0 : digest_of(description_of(*parts, count)).words[0]);
   return identities;
 }
 
