@@ -77,6 +77,12 @@ TEST_CASE("a participant without types reads writers of any partition and owners
   dds::pub::DataWriter<untyped::Reading> writer(dds::pub::Publisher(typed, around), topic, qos);
 
   DynamicParticipant untyped(0, "", {});
+  // Each tells the others of itself once it has all histories.
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (std::uint64_t seen = DynamicParticipant::changes(); untyped.others() < 2; seen = DynamicParticipant::changes()) {
+    REQUIRE(std::chrono::steady_clock::now() < late);
+    DynamicParticipant::await_change(seen, late);
+  }
   CHECK(untyped.others() == 2);
   const auto announced = only_topic(untyped);
   CHECK(announced.participants.size() == 2);
