@@ -66,13 +66,17 @@ void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded
 }
 
 // A member that has the log without having got it, in its first view or where nobody had it before, gives its application
-// all of it. Others may have been given messages before that the log has no more.
+// all of it, those among it that wait here since it last had it. Others may have been given messages before that the log has
+// no more.
 void Deliveries::follow_log(const View& view, SubgroupId id, const RankSet& having) {
   Reader& reader = readers_[id.value()];
   const bool has_it = having.contains(*view.rank_of(self_));
   const bool taken_up = reader.away && !having.empty();
   reader.away = having.empty() && !view.subgroup(id).log_holders.empty();
-  if (has_it && !reader.has_it) upcalls_.replay(id, log_.end(id));
+  if (has_it && !reader.has_it) {
+    backlogs_[id.value()].drop_deliveries();
+    upcalls_.replay(id, log_.end(id));
+  }
   reader.has_it = has_it || (reader.has_it && having.empty());  // nothing is added meanwhile: what waits here goes on
   reader.given |= has_it;
   reader.behind = !has_it && (reader.behind || (taken_up && reader.given && log_.end(id) > log_.everywhere(id)));

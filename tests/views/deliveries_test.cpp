@@ -6,6 +6,7 @@
 #include <spindrift/views/deliveries.hpp>
 
 #include "application.hpp"
+#include "ends_of_logs.hpp"
 
 namespace spindrift::views {
 namespace {
@@ -183,6 +184,31 @@ TEST_CASE("what comes during a save goes behind that state to a newcomer of the 
   REQUIRE(newcomer.deliveries.end_loading(first, source.deliveries.kept(first)));
   while (newcomer.deliveries.flush()) {}
   CHECK(newcomer.application.heard[0] == "8xy8z");
+}
+
+TEST_CASE("what waits since a member last had a log goes to its application with the log, when it has that again") {
+  const auto logged = [](std::uint64_t id, std::vector<NodeId> members) {
+    View view = view_of(id);
+    view.subgroups.resize(1);
+    view.subgroups[0].storage = SubgroupStorage::logged;
+    view.subgroups[0].members = view.subgroups[0].senders = std::move(members);
+    view.subgroups[0].log_holders = {{NodeId(0), 100}, {NodeId(1), 101}};
+    return view;
+  };
+  Application application;
+  EndsOfLogs logs;
+  Deliveries deliveries(self, 1, 1000, application, {}, &logs);
+  deliveries.begin_view(logged(7, view_of(7).members), {RankSet::first(3)}, {});
+  CHECK(application.replays == std::vector<std::uint64_t>{5});
+  application.ready = false;
+  deliver([&](std::span<const Delivery> batch) { deliveries.on_delivery(first, batch); }, "ab");
+  // Too few are there for the subgroup, and others have its log; those end, and it does.
+  deliveries.begin_view(logged(8, {}), {set_of({1})}, {});
+  deliveries.begin_view(logged(9, {}), {set_of({0})}, {});
+  CHECK(application.replays == std::vector<std::uint64_t>{5, 7});
+  application.ready = true;
+  while (deliveries.flush()) {}
+  CHECK(application.heard[0] == "789");
 }
 
 }  // namespace

@@ -13,27 +13,9 @@
 
 #include "application.hpp"
 #include "away_log.hpp"
+#include "ends_of_logs.hpp"
 
 namespace spindrift::views {
-namespace {
-
-/// Logs of so many messages, all of which are durable here.
-struct EndsOfLogs final : SubgroupLogs {
-  LogPoint end(SubgroupId subgroup) const override { return {versions.at(subgroup.value()), {}}; }
-  bool is_cut_short(SubgroupId subgroup) const override { return subgroup == cut_short; }
-  std::uint64_t durable(SubgroupId subgroup) const override { return versions.at(subgroup.value()); }
-  bool accepts() const override { return true; }
-  void append(SubgroupId subgroup, std::span<const Delivery> batch) override { versions[subgroup.value()] += batch.size(); }
-  void flush() override {}
-  std::optional<Error> failure() const override { return std::nullopt; }
-  std::unique_ptr<StateReader> read(SubgroupId, const LogPoint&, std::uint64_t) override { return nullptr; }
-  std::unique_ptr<LogWriter> write(SubgroupId) override { return nullptr; }
-  std::map<std::uint32_t, std::uint64_t> versions{{0, 5}};
-  std::optional<SubgroupId> cut_short;
-};
-
-}  // namespace
-
 TEST_CASE("a node says nothing of a log that is cut short, as if it had none of it") {
   const std::vector<SubgroupView> shapes = layout_of_most(4)({NodeId(1)}, nullptr);
   EndsOfLogs logs;
