@@ -187,6 +187,7 @@ class Fleet final : public Handler, public NetworkListener {
   void blame_for_promises(const std::vector<views::Removal>& removed);
   void check_forced();
   void note_founded(const View& view);
+  [[nodiscard]] bool host_knows_of_end(const Process& process) const;
   [[nodiscard]] bool was_told_to_found(const Process& process);
   [[nodiscard]] bool is_bound(const Process& process);
 

@@ -133,13 +133,24 @@ bool Fleet::is_bound(const Process& process) {
   return std::ranges::any_of(told_to_found_, names_it) && std::ranges::any_of(record->accepted, is_later);
 }
 
+// A process may be told before it has read what the last members to leave have stored, and has then no view to go on from.
+bool Fleet::host_knows_of_end(const Process& process) const {
+  const View* const newest = history_.newest_view();
+  for (std::uint32_t node = 0; node < plan_.nodes.size(); ++node) {
+    const views::ViewRecord* const record = records_.record(node);
+    if (record == nullptr || !record->last || plan_.nodes[node].host != plan_.nodes[process.node_].host) continue;
+    if (record->last->members.empty() && (newest == nullptr || record->last->id > newest->id)) return true;
+  }
+  return false;
+}
+
 // They are all here still, look for the group, and nobody else does who could make them a majority.
 bool Fleet::was_told_to_found(const Process& process) {
   const auto names_it = [&](const Told& told) {
     return std::ranges::binary_search(told.incarnations, process.incarnation_);
   };
   const auto told = std::ranges::find_if(told_to_found_.rbegin(), told_to_found_.rend(), names_it);
-  if (told == told_to_found_.rend() || !forcible(process)) return false;
+  if (told == told_to_found_.rend() || !forcible(process) || host_knows_of_end(process)) return false;
   const auto count = std::ranges::count_if(processes_, [](const auto& each) { return each->running_; });
   return static_cast<std::size_t>(count) == told->nodes.size() &&
          std::ranges::all_of(told->incarnations, [&](std::uint64_t incarnation) {
