@@ -37,14 +37,7 @@ class Lineage {
     std::ranges::sort(recalled.awaited, {}, &LastView::id);
     const RecordedView& latest = **std::ranges::max_element(needed, is_earlier);
     note_logs(latest, recalled);
-    // A majority of an open founding is here then, and went into no view of it, so nothing was delivered there. And one by
-    // force may go by logs that lack what others have who are here by now.
-    std::erase_if(needed, [&](const RecordedView* view) { return view != last_ && view->founded; });
-    if (recalled.state == Recalled::State::enough && !needed.empty()) {
-      Recalled before = recalled;
-      note_logs(**std::ranges::max_element(needed, is_earlier), before);
-      if (before.state == Recalled::State::enough) recalled = std::move(before);
-    }
+    if (std::optional<Recalled> before = before_foundings(recalled, needed)) recalled = *std::move(before);
     recalled.roster = latest.roster;
     recalled.left_behind = std::ranges::none_of(here_, [&](const Remembering& each) {
       return std::ranges::any_of(needed, [&](const RecordedView* view) { return counts(each, *view); });
@@ -55,6 +48,19 @@ class Lineage {
   }
 
  private:
+  // Those of an open founding that are here went into no view of it, so where they are half of it nothing was delivered
+  // there. And one by force may go by logs that lack what others have who are here by now.
+  [[nodiscard]] std::optional<Recalled> before_foundings(const Recalled& recalled,
+                                                         std::vector<const RecordedView*> needed) const {
+    std::erase_if(needed, [&](const RecordedView* view) {
+      return view != last_ && view->founded && 2 * count(*view).here.size() >= view->members.size();
+    });
+    if (needed.empty()) return std::nullopt;
+    Recalled before = recalled;
+    note_logs(**std::ranges::max_element(needed, is_earlier), before);
+    if (before.state == Recalled::State::waits && recalled.awaited.empty()) return std::nullopt;
+    return before;
+  }
   /// By that view.
   void note_logs(const RecordedView& view, Recalled& recalled) const {
     recalled.logs = logs_in(view);

@@ -196,6 +196,28 @@ TEST_CASE("where a founding by force came to nothing, and who has more is back, 
   }
 }
 
+TEST_CASE("by force as well the log goes by the view before a founding that came to nothing") {
+  const RecordedView last = recorded(view_of(
+      7, {process(0, 10), process(1, 11), process(2, 12), process(3, 13), process(4, 14)}, {holder(3, 13)}));
+  RecordedView forced{ViewId(9), {process(2, 32), process(0, 30)}, {}, true, last.logs};
+  forced.logs[0].holders = {holder(0, 30)};
+  const auto longest = [&] {
+    Remembering promised = looks(process(0, 40), 10, last, 20);
+    promised.said.own.accepted = {forced};
+    const Recalled recalled = recall(std::vector{promised, looks(process(3, 33), 13, last, 37)});
+    CHECK(recalled.state == Recalled::State::waits);
+    CHECK(recalled.awaited.size() == 2);
+    return logs_by_force(recalled).at(0).longest;
+  };
+  SECTION("half of it is here, without which the rest has delivered nothing") {
+    CHECK(longest() == std::vector{NodeId(3)});
+  }
+  SECTION("the rest is a majority of it that may have gone on") {
+    forced.members.push_back(process(1, 31));
+    CHECK(longest() == std::vector{NodeId(0)});
+  }
+}
+
 TEST_CASE("by force the longest log of those that found goes on where nobody who is here has all, and they alone hold it") {
   const Recalled recalled = without_holders({looks(process(0, 20), 10, {}, 5)});
   const std::vector<FirstLog> logs = logs_by_force(recalled);
