@@ -60,7 +60,10 @@ std::string others_of(group::ViewFile& file) {
 /// The logs that go with the record, as far as they can be read; empty: none.
 std::string logs_of(const std::optional<group::JournalPlace>& place, NodeId node) {
   const auto journal = place ? group::read_journal(*place, node) : std::optional<group::JournalContent>();
-  if (!journal) return "the logs of logged subgroups that its journal may have, which cannot be read";
+  if (!journal) {
+    return "what its journal has of logs, which goes, too; spindrift log dump SUBGROUP prints what can be read of it until "
+           "then";
+  }
   if (!*journal || !(*journal)->has_logs()) return {};
   std::uint64_t messages = 0;
   std::size_t logs = 0;
@@ -69,8 +72,9 @@ std::string logs_of(const std::optional<group::JournalPlace>& place, NodeId node
     messages += end.version.value();
     ++logs;
   }
-  return fmt::format("its logs of {} logged subgroup{}, {} message{}", logs, logs == 1 ? "" : "s", messages,
-                     messages == 1 ? "" : "s");
+  return fmt::format("its logs of {} logged subgroup{}, {} message{}, which go, too; spindrift log dump SUBGROUP prints "
+                     "them while they are there",
+                     logs, logs == 1 ? "" : "s", messages, messages == 1 ? "" : "s");
 }
 
 /// A process need not have a record (founding = present), and one that has says so in words for another process of its node.
@@ -111,9 +115,7 @@ int forget(const ForgetOptions& options) {
     return std::pair(content_of(group::last_record(kept, file, node)), others_of(file));
   }();
   fmt::print("node {} remembers {}\n", node, content.value_or("nothing here: there is nothing to forget"));
-  if (const std::string logs = logs_of(kept, node); !logs.empty()) {
-    fmt::print("and has {}, which go, too; spindrift log dump SUBGROUP prints them while they are there\n", logs);
-  }
+  if (const std::string logs = logs_of(kept, node); !logs.empty()) fmt::print("and has {}\n", logs);
   std::fflush(stdout);
   if (content && !confirmed(options, place.name)) {
     fmt::print("nothing was forgotten\n");

@@ -76,13 +76,14 @@ LogTarget target_to_verify(const LogOptions& options) {
   return {{}, {}, std::filesystem::absolute(options.journal).lexically_normal().string(), std::nullopt, NodeId(0)};
 }
 
-/// The owner of a journal that was examined, as it says itself.
+/// The owner of a journal that was examined, as it says itself. Nothing that is there is no journal without damage.
 store::JournalOwner owner_of(const LogTarget& target, const store::JournalFindings& findings) {
   if (!findings.segments.empty()) return findings.segments.front().head.owner;
-  if (target.owner) return *target.owner;
-  throw Exception(Error(ErrorKind::bad_input, "there is no journal in it")
+  if (target.owner && (findings.begun || !findings.damages.empty())) return *target.owner;
+  throw Exception(Error(ErrorKind::resource, "there is no journal in it")
                       .at(target.directory)
-                      .fix("name the directory with the files *.segment: <file_path>/<group_name>/<id>, or a copy of it"));
+                      .fix("name the directory with the files *.segment: <file_path>/<group_name>/<id>, or a copy of it; a "
+                           "node makes its journal when it starts"));
 }
 
 int run_verify(const LogOptions& options) {

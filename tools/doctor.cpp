@@ -9,7 +9,6 @@
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/runtime_path.hpp>
-#include <spindrift/group/found_journal.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
 #include <spindrift/sst/bulk_rings.hpp>
 #include <spindrift/sst/row_layout.hpp>
@@ -115,7 +114,7 @@ Finding appended_file(const char* what, const std::string& path, const std::opti
 
 Finding journal(const JournalFacts& facts, const JournalNeeds& needs) {
   if (facts.error) return finding_of("journal", *facts.error);
-  const std::string text = fmt::format("{}: {} are free, each start sets {} aside", needs.directory,
+  const std::string text = fmt::format("{}: {} are free, each start sets {} aside", needs.place.of(needs.node),
                                        bytes_text(facts.free_bytes), bytes_text(needs.segment_bytes));
   if (facts.free_bytes < needs.segment_bytes)
     return {Grade::bad, "journal", text, "make space there, or name a directory on another disk in [PERS] file_path"};
@@ -351,7 +350,7 @@ std::optional<JournalNeeds> journal_of(const Config& config, const View& view) {
     return subgroup.storage == SubgroupStorage::logged;
   });
   const group::JournalUse use = logged ? group::JournalUse::logs : group::JournalUse::views;
-  return JournalNeeds{place->of(config.local_id()), group::journal_options(use).first_segment_bytes};
+  return JournalNeeds{*place, config.local_id(), group::journal_options(use).first_segment_bytes};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
+#include <spindrift/group/found_journal.hpp>
 #include <spindrift/core/result.hpp>
 
 #include "privileges.hpp"
@@ -48,7 +49,7 @@ struct NetworkFacts {
 
 /// The disk on which a member keeps its journal.
 struct JournalFacts {
-  std::optional<Error> error;    ///< why it cannot
+  std::optional<Error> error;    ///< why it cannot, or why what is there keeps its node from starting
   bool in_memory = false;        ///< it does not outlive the machine
   std::uint64_t free_bytes = 0;  ///< for this user
 };
@@ -88,7 +89,8 @@ struct KeyNeeds {
 
 /// The journal of this node.
 struct JournalNeeds {
-  std::string directory;
+  group::JournalPlace place;
+  NodeId node;
   std::uint64_t segment_bytes = 0;  ///< that each start sets aside
 };
 
@@ -132,7 +134,7 @@ struct Finding {
   std::string fix;  ///< a command or an imperative; empty if good
 };
 
-/// Changes nothing: what a member would make there is not made.
+/// Changes nothing: what a member would make there is not made. A journal that is there is read as a start reads it.
 [[nodiscard]] JournalFacts look_at_journal(const JournalNeeds& needs);
 /// Reads the system and changes nothing. With `needs` also what these name is looked at.
 [[nodiscard]] HostFacts look_at_host(const std::optional<Needs>& needs);

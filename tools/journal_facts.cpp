@@ -45,14 +45,18 @@ bool is_in_memory(int directory) {
 
 JournalFacts look_at_journal(const JournalNeeds& needs) {
   JournalFacts facts;
-  const std::string path = made_so_far(needs.directory);
+  const std::string path = made_so_far(needs.place.of(needs.node));
   const auto directory = open_guarded_directory(path, 0);
   if (!directory) {
     facts.error = unfit(directory.error(), path);
     return facts;
   }
   const int at = directory->get();
-  if (::faccessat(at, ".", W_OK | X_OK, AT_EACCESS) != 0) facts.error = unfit(system_error("access", errno), path);
+  if (::faccessat(at, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    facts.error = unfit(system_error("access", errno), path);
+  } else if (auto content = group::read_journal(needs.place, needs.node); !content) {
+    facts.error = group::unusable_journal(needs.place, needs.node, std::move(content).error());
+  }
   facts.in_memory = is_in_memory(at);
   struct statvfs space {};
   if (::fstatvfs(at, &space) == 0) facts.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;

@@ -23,8 +23,12 @@ using nlohmann::json;
 
 TEST_CASE_METHOD(LogFixture, "logs are listed with their versions, times, bytes and links, by the names of the layout") {
   CHECK_THAT(log({"ls"}).errors, Contains("node 1 has no journal here"));
+  std::filesystem::create_directories(place.of(NodeId(1)));
+  std::filesystem::permissions(place.above, std::filesystem::perms::owner_all);
+  CHECK(log({"verify"}).code == number(ExitCode::resource));
   const auto journal = open(1);
   CHECK(log({"ls"}).output == "node 1 keeps no log yet\n");
+  CHECK(log({"verify"}).code == 0);
   append(*journal, "one");
   append(*journal, "four");
   append(*journal, "x", SubgroupId(9));

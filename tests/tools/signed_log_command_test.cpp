@@ -224,7 +224,7 @@ TEST_CASE_METHOD(SignedCopy, "what is no authority's certificate, and what is no
   std::filesystem::create_directory(host.place.above + "/empty");
   std::filesystem::permissions(host.place.above + "/empty", std::filesystem::perms::owner_all);
   const CommandResult no_journal = run({"log", "verify", "--journal", host.place.above + "/empty", "--keys", authority});
-  CHECK(no_journal.code == number(ExitCode::failure));
+  CHECK(no_journal.code == number(ExitCode::resource));
   CHECK_THAT(no_journal.errors, Contains("there is no journal in it"));
   const CommandResult neither = run({"log", "verify"});
   CHECK(neither.code == number(ExitCode::usage));
