@@ -105,12 +105,17 @@ void Fleet::check_prompt(const Process& process, Ticks since) {
 }
 
 // A founder goes into its view before the others hear of it. Until they do, they may promise themselves to another one, for
-// a majority of them remembers that founding: then the first one's view has no majority any more, and none follows it.
+// a majority of them remembers that founding: then the first one's view has no majority any more, and none follows it. One
+// that has promised itself so may have to wait for the first one's end before it can go on, as a neighbor of its.
 bool Fleet::most_found_another(const View& founded) const {
   if (history_.behind(founded.id) != nullptr) return false;
   const auto elsewhere = std::count_if(founded.incarnations.begin(), founded.incarnations.end(), [&](std::uint64_t each) {
-    const auto now = history_.view_of(*history_.process_of(each));
-    return now && *now > founded.id;
+    const Process& process = *processes_[*history_.process_of(each)];
+    if (const auto now = history_.view_of(process.index_)) return *now > founded.id;
+    const views::ViewRecord* const record = records_.record(process.node_);
+    return process.running_ && record != nullptr && std::ranges::any_of(record->accepted, [&](const auto& accepted) {
+             return accepted.founded && accepted.id > founded.id;
+           });
   });
   return 2 * static_cast<std::size_t>(elsewhere) > founded.members.size();
 }
