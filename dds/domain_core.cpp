@@ -344,13 +344,14 @@ void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch)
   const std::lock_guard lock(monitor_.mutex);
   for (const Delivery& each : batch) {
     if (histories_.on_message(subgroup, each) || on_mark(subgroup, each)) continue;
-    const auto message = parse_sample(each.payload, each.sender.value());
+    auto message = parse_sample(each.payload, each.sender.value());
     if (!message) {
       log::warn(log::Room::dds, "a message is no sample, and was left out", {{"node", each.sender}});
       continue;
     }
     const SampleEnvelope& header = message->header;
     TopicHub& hub = hubs_.of(header.topic, subgroup);
+    message->version = each.version;
     hub.on_message(*message);
     if (header.kind == static_cast<std::uint8_t>(SampleKind::gone)) forget(header.writer, table_, builtin_readers_);
     if (const auto lease = hub.lease_kind(header.writer)) on_alive(header.writer, *lease);

@@ -41,6 +41,7 @@ static_assert(sizeof(SampleEnvelope) == 88 && std::is_trivially_copyable_v<Sampl
 struct SampleMessage {
   SampleEnvelope header;
   std::span<const std::byte> bytes;
+  std::uint64_t version = 0;  ///< in the log of a logged topic, once it is delivered
 };
 
 /// Nothing: these bytes are no such message, or not that node's.

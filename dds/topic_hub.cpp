@@ -10,7 +10,7 @@ namespace spindrift::topics {
 void TopicHub::on_message(const SampleMessage& message) {
   const SampleEnvelope& header = message.header;
   if (const auto own = local_writers_.find(header.writer); own != local_writers_.end()) {
-    own->second->on_delivered(header.sequence);
+    own->second->on_delivered({header.sequence, message.version});
   }
   if (local_readers_.empty() || (waiting_.empty() && known(header.writer))) return apply(header, message.bytes);
   waiting_.push_back({header, {message.bytes.begin(), message.bytes.end()}});

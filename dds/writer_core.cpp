@@ -187,14 +187,26 @@ bool WriterCore::await_delivered(std::int64_t limit_ns) {
   }
   const std::int64_t end = end_of(limit_ns);
   std::unique_lock lock(monitor_.mutex);
-  const auto done = [&] { return delivered_ >= last || !closed_.empty(); };
+  const auto done = [&] { return delivered_.sequence >= last || !closed_.empty(); };
   if (end == endless)
     monitor_.changed.wait(lock, done);
   else
     monitor_.changed.wait_for(lock, until(end), done);
-  if (delivered_ < last && !closed_.empty())
+  if (delivered_.sequence < last && !closed_.empty())
     throw Exception(Error(ErrorKind::group_closed, closed_).at("topic " + facts_.topic));
-  return delivered_ >= last;
+  return delivered_.sequence >= last;
+}
+
+bool WriterCore::await_durable(std::int64_t limit_ns) {
+  if (facts_.qos.durability != static_cast<std::uint8_t>(dds::core::policy::DurabilityKind::PERSISTENT)) return true;
+  DeliveredMessage last;
+  {
+    const std::lock_guard lock(monitor_.mutex);
+    last = delivered_;
+  }
+  if (last.sequence == 0) return true;
+  const auto limit = limit_ns >= endless ? std::nullopt : std::optional<Duration>(std::chrono::nanoseconds(limit_ns));
+  return subgroup_.await_durable(last.version, limit);
 }
 
 void WriterCore::on_closed(const std::string& why) {

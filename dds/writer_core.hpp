@@ -31,6 +31,12 @@ struct WriterRules {
   bool disposes = true;     ///< what it unregisters
 };
 
+/// The last message of a writer that was delivered here.
+struct DeliveredMessage {
+  std::uint64_t sequence = 0;
+  std::uint64_t version = 0;  ///< in the log of a logged topic
+};
+
 /// Times of a writer that any thread may look at.
 struct DueTimes {
   std::atomic<std::int64_t> deadline_ns;
@@ -74,6 +80,9 @@ class WriterCore {
   /// Waits until all that it wrote was delivered here: by an ordered subgroup all participants have it then. False: not
   /// within the time.
   [[nodiscard]] bool await_delivered(std::int64_t limit_ns);
+  /// Waits until all of it that was delivered here is on the disks of all participants, if the writer is PERSISTENT. False: not
+  /// within the time.
+  [[nodiscard]] bool await_durable(std::int64_t limit_ns);
 
   // With the monitor held:
   [[nodiscard]] WriterStatuses& statuses() noexcept { return statuses_; }
@@ -83,7 +92,7 @@ class WriterCore {
   /// A reader of the topic is there, or has changed.
   void on_reader(const EndpointFacts& reader);
   void on_reader_gone(const EndpointId& reader);
-  void on_delivered(std::uint64_t sequence) noexcept { delivered_ = sequence; }
+  void on_delivered(const DeliveredMessage& message) noexcept { delivered_ = message; }
   void on_closed(const std::string& why);
   /// Looks at the deadlines of instances, and at its lease; when to look again.
   [[nodiscard]] std::int64_t check(std::int64_t now_ns);
@@ -112,7 +121,7 @@ class WriterCore {
   std::map<std::array<std::uint64_t, 2>, std::vector<std::byte>> instances_;
   // Behind the monitor:
   EndpointQos qos_;
-  std::uint64_t delivered_ = 0;
+  DeliveredMessage delivered_;
   std::string closed_;  // why nothing is delivered any more; empty: it is
   WriterStatuses statuses_;
   std::map<EndpointId, EndpointFacts> matched_;

@@ -162,9 +162,17 @@ bool WriterEntity::is_registered(const Digest& key) { return core_->registered(k
 void WriterEntity::wait_for_acknowledgments(const dds::core::Duration& limit) {
   check_enabled();
   if (core_->facts().qos.reliability == 0) return;  // as DDS has it: nobody acknowledges
-  if (outside([&] { return core_->await_delivered(limit.to_nanosecs()); })) return;
+  const std::int64_t begin = steady_ns();
+  if (!outside([&] { return core_->await_delivered(limit.to_nanosecs()); })) {
+    throw dds::core::TimeoutError("topic " + topic_->name() +
+                                  ": what was written is not delivered yet; wait longer, or let readers take");
+  }
+  const std::int64_t rest =
+      limit.to_nanosecs() == endless ? endless : std::max<std::int64_t>(0, limit.to_nanosecs() - (steady_ns() - begin));
+  if (outside([&] { return core_->await_durable(rest); })) return;
   throw dds::core::TimeoutError("topic " + topic_->name() +
-                                ": what was written is not delivered yet; wait longer, or let readers take");
+                                ": what was written is delivered, and not on the disks of all participants yet; wait longer, "
+                                "or see whose disk is slow: spindrift group why");
 }
 
 void WriterEntity::with_statuses(std::uint32_t bit, const std::function<void(WriterStatuses&)>& look) {
