@@ -224,6 +224,15 @@ std::optional<Error> Founding::passed_over(std::span<const Met> met) const {
       .fix("start this node again: it joins that group");
 }
 
+// A founding without force is of the era of the last view, and binds nobody against a view of that.
+ViewId Founding::binding(std::span<const Met> met) const {
+  if (!memories_ || !promised_to_ || promised_to_->members.front() == self_.node) return ViewId(0);
+  const bool awaited = std::ranges::any_of(met, [&](const Met& each) {
+    return each.fresh && each.who == Join{promised_to_->members.front(), promised_to_->incarnations.front()};
+  });
+  return awaited ? promised_to_->view : ViewId(0);
+}
+
 // The word is about these processes: one that comes, or comes back, may make a majority, or know more.
 bool Founding::Forced::names(const Recalled& recalled) const {
   return recalled.forked.empty() && forked_by_force(recalled).empty() &&

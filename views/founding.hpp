@@ -96,6 +96,9 @@ class Founding {
   /// The error of a process that promised itself to a founding by force whose founder is gone, when a group of an earlier
   /// era has taken it in meanwhile, which it cannot follow: nobody can tell it that nothing came of that founding.
   [[nodiscard]] std::optional<Error> passed_over(std::span<const Met> met) const;
+  /// The view of the founding by force to which this process has promised itself, as long as its founder is here and in no
+  /// view: until then it goes into no view of an earlier era. 0: it is not bound so.
+  [[nodiscard]] ViewId binding(std::span<const Met> met) const;
   /// Whether that view has this very process in it, and may be believed from there.
   [[nodiscard]] bool accepts(const Join& from, const ViewNotice& notice) const;
 

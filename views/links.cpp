@@ -169,7 +169,8 @@ void Links::on_connected(const fabric::Event& event) {
   // A process that looks for a group may have an old file, and does not know whom the group takes in by now.
   if (peer == nullptr && state_ == State::looking) peer = peers_.host(event.node);
   const bool fresh = view_ == nullptr;
-  const Hello hello{self_.node, self_.incarnation, fresh, fresh ? ViewId(0) : view_->id, identity_.versions};
+  const ViewId binding = fresh ? founding_.binding(peers_.met()) : ViewId(0);
+  const Hello hello{self_.node, self_.incarnation, fresh, fresh ? binding : view_->id, identity_.versions};
   const ConnectionWords words{event.words[0], event.words[1]};
   if (peer == nullptr || peer->place == Peer::Place::struck) {
     const bool drained = !fresh && view_->roster.is_drained(event.node);
@@ -186,13 +187,15 @@ void Links::on_connected(const fabric::Event& event) {
   }
   send_in_parts(fabric_, event.peer, encode(identity_, hello, event.node, words));
   if (peer->state != Peer::State::away) {
-    if (const auto oldest = peer->pending.add({event.peer, event.mappable, words})) fabric_.disconnect(*oldest);
+    const auto oldest = peer->pending.add({event.peer, event.mappable, words, binding});
+    if (oldest) fabric_.disconnect(*oldest);
     return;
   }
   peer->state = Peer::State::greeted;
   peer->id = event.peer;
   peer->mappable = event.mappable;
   peer->words = words;
+  peer->bindings.own = binding;
 }
 
 void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
@@ -282,6 +285,7 @@ void Links::on_hello(Peer& peer, const Hello& hello) {
     return turn_away(peer, Refusal{"it was removed from the group"}, "it was removed from the group", End::for_good);
   peer.incarnation = hello.incarnation;
   peer.versions = hello.versions;
+  peer.bindings.peer = hello.fresh ? hello.view : ViewId(0);
   peer.standing = hello.fresh ? Peer::Standing::fresh : Peer::Standing::member;
   if (view_ != nullptr) {
     suspect_if_older(*view_, peer, consequences_);

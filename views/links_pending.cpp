@@ -53,7 +53,7 @@ void Links::prefer_pending(Peer& peer) {
       [&](const PendingConnection& pending) { return silent ? pending.spoke() : outranks(peer, pending); });
   if (!any) return;
   if (!silent) return on_lost(peer, "its node has connected anew");
-  PendingConnection present{peer.id, peer.mappable == true, peer.words};
+  PendingConnection present{peer.id, peer.mappable == true, peer.words, peer.bindings.own};
   adopt_pending(peer);
   static_cast<void>(peer.pending.add(std::move(present)));  // there is room for it: one was adopted
 }
@@ -68,6 +68,7 @@ void Links::adopt_pending(Peer& peer) {
   peer.id = adopted.id;
   peer.mappable = adopted.mappable;
   peer.words = adopted.words;
+  peer.bindings = {adopted.own_binding, {}};
   peer.parts = std::move(adopted.parts);
   events_.hear_first(std::move(adopted.events));
 }

@@ -74,6 +74,13 @@ void Links::set_roster(const Roster& roster, Outsiders outsiders) {
   note_candidates();
 }
 
+void Links::tell_unbound() {
+  if (founding_.binding(peers_.met()) != ViewId(0)) return;
+  for (Peer& peer : peers_) {
+    if (peer.state != Peer::State::away && peer.bindings.own != ViewId(0)) hang_up(peer);
+  }
+}
+
 void Links::reach_out() {
   for (const Peer& peer : peers_) {
     if (peer.place == Peer::Place::listed && peer.state == Peer::State::away) ask(peer);
@@ -138,7 +145,8 @@ void Links::tell_candidates(NodeId leader) {
   send_in_parts(fabric_, peer->id, encode(LinkedCandidates{std::move(linked)}));
 }
 
-// Fresh processes that the present view does not count yet, and that are no earlier start of one that it counts.
+// Fresh processes that the present view does not count yet, and that are no earlier start of one that it counts. One that has
+// bound itself to a founding of a later era could not follow, and would cost a small group its majority.
 void Links::note_candidates() {
   candidates_.clear();
   if (view_ == nullptr) return;
@@ -146,7 +154,7 @@ void Links::note_candidates() {
     if (peer.state != Peer::State::agreed || peer.standing != Peer::Standing::fresh) continue;
     const auto rank = view_->rank_of(peer.address.node);
     const bool earlier = rank && peer.incarnation <= view_->incarnations[rank->value()];
-    if (!earlier) candidates_.push_back({peer.who(), {}, peer.versions});
+    if (!earlier && era_of(peer.bindings.peer) <= era_of(view_->id)) candidates_.push_back({peer.who(), {}, peer.versions});
   }
   for (Candidate& candidate : candidates_) {
     if (const auto own = rank_of(view_, self_)) candidate.linked.add(*own);

@@ -203,6 +203,7 @@ bool Member::step_looking(Time now) {
     stop(*std::move(mistaken));
   if (auto passed = beginning_.founding.passed_over(met); passed && state_ == MemberState::looking)
     stop(*std::move(passed));
+  if (state_ == MemberState::looking) links_.tell_unbound();
   if (state_ == MemberState::installing) progress |= step_installing(now);
   return progress;
 }

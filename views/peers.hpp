@@ -17,6 +17,12 @@
 
 namespace spindrift::views {
 
+/// The views of the foundings by force to which two processes said in their hellos that they had bound themselves; 0: none.
+struct Bindings {
+  ViewId own{};
+  ViewId peer{};
+};
+
 /// This process's relation to one other node.
 struct Peer {
   enum class Place : std::uint8_t {
@@ -45,6 +51,7 @@ struct Peer {
   ConnectionWords words{};
   std::uint64_t incarnation = 0;  ///< 0: not known
   Versions versions{};            ///< by its hello
+  Bindings bindings{};            ///< on its connection
   std::optional<ViewId> first_view{};  ///< as it said when it settled
   PartedMessage parts{};
   PendingConnections pending{};

@@ -25,6 +25,7 @@ struct PendingConnection {
   fabric::PeerId id;
   bool mappable = false;
   ConnectionWords words{};
+  ViewId own_binding{};   ///< as for a peer
   bool greeted = false;  ///< its first words were a hello of this group
   std::size_t bytes = 0;  ///< of all that is kept in `events`
   PartedMessage parts{};

@@ -188,6 +188,21 @@ TEST_CASE("whoever was told gives up when a group of an earlier era takes it in,
   CHECK_FALSE(nodes.processes.at(2)->founding->passed_over(nodes.met_by(2)));
 }
 
+TEST_CASE("a founding by force binds those that promised as long as its founder is here and in no view, and never that") {
+  Nodes nodes = two_of_five();
+  const auto binding = [&](std::uint32_t node) {
+    return nodes.processes.at(node)->founding->binding(nodes.met_by(node));
+  };
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  CHECK(binding(2) == ViewId(0));
+  promise_to_first(nodes);
+  CHECK(binding(2) == nodes.accepted(2).back().id);
+  CHECK(binding(1) == ViewId(0));
+  SECTION("another group takes it in") { CHECK(taken_in(nodes, 1, 0)); }
+  SECTION("it ends") { nodes.stop(1); }
+  CHECK(binding(2) == ViewId(0));
+}
+
 TEST_CASE("whoever is promised to a forced founding whose founder is gone ends when a group of an earlier era takes it in") {
   Nodes nodes = two_of_five();
   CHECK(refusal(nodes, 1, {1, 2}).empty());
