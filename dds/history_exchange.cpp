@@ -86,13 +86,17 @@ bool HistoryExchange::on_message(Subgroup& subgroup, const Delivery& delivery) {
   return true;
 }
 
-// Samples that came before the request are in the answer, too. They are kept, for the case that there is none.
+// Samples that came before the request are in the answer, too. They are kept, for the case that there is none. Persistent ones
+// are not: of these this participant has been given all that its own log has.
 void HistoryExchange::place(const Subgroup& subgroup, Awaited& awaited) {
   awaited.placed = true;
   for (auto& [topic, hub] : hubs_.all) {
     if (hub.home() != &subgroup) continue;
     auto& before = awaited.before[topic];
-    for (KeptSample& each : hub.history().take()) before.push_back(std::move(each));
+    std::vector<KeptSample> logged;
+    for (KeptSample& each : hub.history().take())
+      (each.header.durability == persistent ? logged : before).push_back(std::move(each));
+    hub.history().load(std::move(logged));
   }
 }
 

@@ -332,7 +332,7 @@ void Links::hang_up(Peer& peer, End end) {
   next.pending = std::move(peer.pending);
   peer = std::move(next);
   note_candidates();
-  if (state_ == State::ended || peer.place == Peer::Place::struck) return drop_pending(peer);
+  if (state_ == State::ended || peer.place == Peer::Place::struck) return peer.pending.end_all(fabric_);
   if (!peer.pending.empty()) return adopt_pending(peer);
   if (is_over || peer.place != Peer::Place::listed) return;
   if (end != End::here || state_ == State::looking) ask(peer);

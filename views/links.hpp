@@ -191,7 +191,6 @@ class Links {
   [[nodiscard]] bool outranks(const Peer& peer, const PendingConnection& pending) const;
   void prefer_pending(Peer& peer);
   void adopt_pending(Peer& peer);
-  void drop_pending(Peer& peer);
 
   Join self_;
   GroupIdentity identity_;

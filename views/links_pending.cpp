@@ -58,10 +58,6 @@ void Links::prefer_pending(Peer& peer) {
   static_cast<void>(peer.pending.add(std::move(present)));  // there is room for it: one was adopted
 }
 
-void Links::drop_pending(Peer& peer) {
-  for (const PendingConnection& pending : peer.pending.take_all()) fabric_.disconnect(pending.id);
-}
-
 void Links::adopt_pending(Peer& peer) {
   PendingConnection adopted = peer.pending.adopt();
   peer.state = adopted.spoke() ? Peer::State::spoke : Peer::State::greeted;

@@ -61,7 +61,7 @@ void Links::set_roster(const Roster& roster, Outsiders outsiders) {
   for (Peer& peer : peers_) {
     if (peer.place == Peer::Place::listed) continue;
     peer.place = Peer::Place::struck;
-    drop_pending(peer);
+    peer.pending.end_all(fabric_);
     // A member that leaves with this view still has to learn how it ended.
     const bool knows = peer.state != Peer::State::away && !rank_of(view_, peer.who());
     if (knows && roster.is_drained(peer.address.node)) {
@@ -110,7 +110,7 @@ void Links::end(const std::optional<std::string>& reason) {
   to_meet_ = peers_.size();
   events_.forget_kept();
   for (Peer& peer : peers_) {
-    if (reason) drop_pending(peer);
+    if (reason) peer.pending.end_all(fabric_);
     if (reason && peer.state != Peer::State::away) send_in_parts(fabric_, peer.id, encode(Stopped{*reason}));
     hang_up(peer);
   }

@@ -48,7 +48,9 @@ void PendingConnections::remove(fabric::PeerId id) {
   std::erase_if(list_, [&](const PendingConnection& each) { return each.id == id; });
 }
 
-std::vector<PendingConnection> PendingConnections::take_all() noexcept { return std::exchange(list_, {}); }
+void PendingConnections::end_all(fabric::Fabric& fabric) {
+  for (const PendingConnection& each : std::exchange(list_, {})) fabric.disconnect(each.id);
+}
 
 bool PendingConnections::prefer(const std::function<bool(const PendingConnection&)>& better) {
   const auto found = std::find_if(list_.begin(), list_.end(), better);

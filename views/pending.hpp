@@ -44,7 +44,8 @@ class PendingConnections {
   void remove(fabric::PeerId id);
   [[nodiscard]] bool empty() const noexcept { return list_.empty(); }
   [[nodiscard]] const std::vector<PendingConnection>& list() const noexcept { return list_; }
-  [[nodiscard]] std::vector<PendingConnection> take_all() noexcept;
+  /// None is left.
+  void end_all(fabric::Fabric& fabric);
   /// Makes the first one of which `better` is true the next to be adopted. False: there is none.
   [[nodiscard]] bool prefer(const std::function<bool(const PendingConnection&)>& better);
   /// Out of the list: the last of those that have spoken, or the last. Not empty.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "dds_fixture.hpp"
@@ -304,6 +305,47 @@ TEST_CASE("PERSISTENT samples want a logged subgroup of the layout, and are ther
   const Topic<Reading> topic(again, "readings", dds::topic::qos::TopicQos() << Durability::Persistent());
   DataReader<Reading> reader(Subscriber(again), topic, asks(Durability::Persistent()));
   CHECK(values(reader, 2) == std::vector<std::int64_t>{2, 3});
+}
+
+TEST_CASE("PERSISTENT samples are there for all participants, in their first life, for late joiners, and when all come again") {
+  const Domain domain;
+  const auto file = [&](int node) {
+    const std::string name = domain.directory() + "/node" + std::to_string(node) + ".cfg";
+    std::ofstream(name) << "[DERECHO]\nlocal_id = " << node
+                        << "\n[SPINDRIFT]\ngroup_name = logged\nmembers = 0, 1, 2\nfounders = 0, 1\nfabric = shm\n"
+                        << "[PERS]\nfile_path = " << domain.directory() << "/logs\n[LAYOUT]\njson_layout = '["
+                        << R"({"name":"dds-endpoints","members":[0,1,2]},)"
+                        << R"({"name":"kept","storage":"logged","topics":["readings"],"members":[0,1,2]}]')" << "\n";
+    return name;
+  };
+  const auto join = [&](int node) { return DomainParticipant(0, {}, file(node)); };
+  const auto both = [&] {
+    auto second = std::async(std::launch::async, [&] { return join(1); });
+    DomainParticipant first = join(0);
+    return std::pair(first, second.get());
+  };
+  const auto kept = [](const DomainParticipant& at) {
+    const Topic<Reading> topic(at, "readings", dds::topic::qos::TopicQos() << Durability::Persistent());
+    DataReader<Reading> reader(Subscriber(at), topic, asks(Durability::Persistent()));
+    return values(reader, 2);
+  };
+  const std::vector<std::int64_t> last{2, 3};
+  {
+    const auto [one, other] = both();
+    const Topic<Reading> topic(one, "readings", dds::topic::qos::TopicQos() << Durability::Persistent());
+    DataWriter<Reading> writer(Publisher(one), topic, keeps(Durability::Persistent(), 2));
+    for (std::int64_t value : {1, 2, 3}) writer.write({1, value});
+    writer.wait_for_acknowledgments(Duration::from_secs(20));
+    CHECK(kept(other) == last);
+    const DomainParticipant late = join(2);
+    CHECK(kept(late) == last);
+    CHECK(kept(one) == last);
+  }
+  for (int life = 0; life < 2; ++life) {
+    const auto [one, other] = both();
+    CHECK(kept(other) == last);
+    CHECK(kept(one) == last);
+  }
 }
 
 TEST_CASE("a configuration whose layout has no subgroup for endpoints is refused, and says what to add") {
