@@ -147,6 +147,22 @@ template <class T>
     return false;
 }
 
+/// Whether values of it can hold others of their own type, in a vector or an optional: its description has no end then.
+template <class T, class... Around>
+[[nodiscard]] consteval bool holds_itself() {
+  if constexpr (is_sequence<T> || is_maybe<T> || is_fixed_array<T>) {
+    return holds_itself<typename T::value_type, Around...>();
+  } else if constexpr ((std::same_as<T, Around> || ...)) {
+    return true;
+  } else if constexpr (AggregateField<T>) {
+    bool any = false;
+    for_each_field_type<T>([&]<class Field>() { any = any || holds_itself<Field, Around..., T>(); });
+    return any;
+  } else {
+    return false;
+  }
+}
+
 /// Fewest bytes that CDR takes for one, without what aligns it; at least 1.
 template <class T>
 [[nodiscard]] constexpr std::size_t wire_bytes_min() {

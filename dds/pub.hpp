@@ -76,8 +76,9 @@ class AnyDataWriter : public core::Reference<spindrift::topics::WriterEntity> {
   const AnyDataWriter& operator>>(qos::DataWriterQos& qos) const { return qos = this->qos(), *this; }
   [[nodiscard]] core::InstanceHandle instance_handle() const { return delegate()->handle(); }
   [[nodiscard]] Publisher publisher() const { return Publisher(delegate()->publisher()); }
-  /// Returns when all participants have what was written, for good: it is delivered at each that lives. With BEST_EFFORT it
-  /// returns at once. Throws TimeoutError, AlreadyClosedError.
+  /// Returns when all participants have what was written, for good: each that lives gives it to its readers, in a moment. Of
+  /// a PERSISTENT writer it is on the disks of all participants then. With BEST_EFFORT it returns at once. Throws
+  /// TimeoutError, AlreadyClosedError.
   void wait_for_acknowledgments(const core::Duration& limit) { delegate()->wait_for_acknowledgments(limit); }
 
   [[nodiscard]] core::status::PublicationMatchedStatus publication_matched_status() const {

@@ -142,6 +142,7 @@ template <class T>
 template <class T>
 [[nodiscard]] const TypeSupport& type_support() {
   static_assert(dds::topic::is_topic_type<T>::value, "a topic's type is an aggregate that can be made without arguments");
+  static_assert(!holds_itself<T>(), "a topic's type does not hold itself, be it in a vector or an optional");
   using Keys = typename dds::topic::topic_key<T>::type;
   static const TypeSupport support = [] {
     TypeSupport made;

@@ -34,6 +34,14 @@ struct LongNote {
 struct Flat {
   std::int64_t number;
 };
+struct Branch;
+struct Tree {
+  std::int64_t number;
+  std::vector<Branch> branches;
+};
+struct Branch {
+  std::optional<std::vector<Tree>> trees;
+};
 
 }  // namespace sensors
 namespace others {
@@ -94,6 +102,13 @@ TEST_CASE("types of one name with other fields have another identity, and the wo
   CHECK(one.identity != other.identity);
   const std::string words = words_of_difference(one.description, other.description);
   CHECK_THAT(words, Contains(one.description) && Contains(other.description));
+}
+
+TEST_CASE("a type that holds itself, over whatever else, is told from one that holds a type twice") {
+  using spindrift::topics::holds_itself;
+  STATIC_REQUIRE(holds_itself<sensors::Tree>());
+  STATIC_REQUIRE(holds_itself<sensors::Branch>());
+  STATIC_REQUIRE_FALSE(holds_itself<sensors::Note>());
 }
 
 TEST_CASE("integers of one size and sign are one kind, however they are spelled") {
