@@ -16,6 +16,8 @@ namespace {
 using namespace dds::core::policy;
 
 constexpr std::uint32_t kept_of_instance = 1000;
+/// About the bytes that a sample takes in a reader beside its own.
+constexpr std::uint64_t sample_overhead = 400;
 
 /// Calls, and throws what dds::core throws as Exception; its words have place, cause and fix.
 template <class Call>
@@ -57,18 +59,31 @@ void take_type(AnnouncedTopic& topic) {
   topic.fault = std::move(fault);
 }
 
-/// The ownership that the topic's endpoints have, which has to be one.
+/// Whether the sample is kept until it is taken; it counts from now on.
+bool has_room(ReaderBacklog& backlog, const void* sample, std::uint64_t bytes_max) {
+  const std::uint64_t bytes = sample_overhead + static_cast<const DynamicSample*>(sample)->bytes().size();
+  if (backlog.bytes + bytes > bytes_max) {
+    ++backlog.dropped;
+    return false;
+  }
+  backlog.bytes += bytes;
+  return true;
+}
+
+/// The ownership that the topic's endpoints have, which has to be one; without any, the topic's.
 Ownership ownership_of(const AnnouncedTopic& topic) {
   for (const auto* const some : {&topic.writers, &topic.readers}) {
     if (!some->empty() && some->front().qos.ownership == 1) return Ownership::Exclusive();
   }
-  return Ownership::Shared();
+  return Ownership(static_cast<OwnershipKind>(topic.qos.ownership));
 }
 
 }  // namespace
 
 std::vector<DynamicRead> DynamicReader::take() {
   std::vector<DynamicRead> all;
+  // All that counts is taken below; what comes meanwhile counts until the next call.
+  backlog_->bytes = 0;
   for (ReadSample& each : entity_->get({}, true)) {
     auto sample = std::static_pointer_cast<const DynamicSample>(each.data);
     all.push_back({std::move(sample), std::move(each)});
@@ -80,7 +95,7 @@ std::uint64_t DynamicReader::lost() const {
   std::uint64_t lost = 0;
   entity_->with_statuses(StatusBit::lost,
                          [&](ReaderStatuses& statuses) { lost = static_cast<std::uint64_t>(statuses.lost.total_count()); });
-  return lost;
+  return lost + backlog_->dropped;
 }
 
 bool DynamicWriter::write(const DynamicSample& sample) {
@@ -147,19 +162,28 @@ std::shared_ptr<TopicEntity> DynamicParticipant::topic_of(const AnnouncedTopic& 
   if (topic.type == nullptr) throw Exception(*topic.fault);
   dds::topic::qos::TopicQos qos;
   qos << Reliability(static_cast<ReliabilityKind>(topic.qos.reliability))
-      << Durability(static_cast<DurabilityKind>(topic.qos.durability));
+      << Durability(static_cast<DurabilityKind>(topic.qos.durability))
+      << History::KeepLast(static_cast<std::uint32_t>(topic.qos.kept.depth));
+  DurabilityService service;
+  service.history_depth(topic.qos.kept.service_depth);
+  qos << service;
   return TopicEntity::make(entity_, topic.name, dynamic_type_support(*topic.type), qos, {});
 }
 
-DynamicReader DynamicParticipant::read(const AnnouncedTopic& topic, bool from_last) {
+DynamicReader DynamicParticipant::read(const AnnouncedTopic& topic, const DynamicReading& how) {
+  const auto backlog = std::make_shared<ReaderBacklog>();
   return inside([&] {
     dds::sub::qos::SubscriberQos around;
     around << Partition("*");
     dds::sub::qos::DataReaderQos qos;
-    qos << Reliability::BestEffort() << History::KeepLast(kept_of_instance) << ownership_of(topic);
-    if (from_last) qos << Durability::TransientLocal();
+    qos << Reliability::BestEffort() << ownership_of(topic);
+    qos << (how.bytes_max > 0 ? History::KeepAll() : History::KeepLast(kept_of_instance));
+    if (how.from_last) qos << Durability::TransientLocal();
     const auto subscriber = std::make_shared<Surroundings>(entity_, around, Surroundings::Kind::subscriber);
-    return DynamicReader(ReaderEntity::make(subscriber, topic_of(topic), qos, nullptr, {}));
+    std::function<bool(const void*)> room;
+    if (how.bytes_max > 0)
+      room = [backlog, most = how.bytes_max](const void* sample) { return has_room(*backlog, sample, most); };
+    return DynamicReader(ReaderEntity::make(subscriber, topic_of(topic), qos, std::move(room), {}), backlog);
   });
 }
 

@@ -2,6 +2,7 @@
 // dynamic samples. Its errors are Exception, with their kinds.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -39,11 +40,26 @@ struct DynamicRead {
   ReadSample about;
 };
 
-/// Reads all that comes of a topic, of writers of any partition and quality. It holds up nobody: of what nobody takes it
-/// keeps the last thousand of each instance. Any thread.
+/// How a reader reads.
+struct DynamicReading {
+  /// Begin with what is kept for late joiners; then it matches writers alone that keep something.
+  bool from_last = false;
+  /// Keep all that nobody has taken, up to so many bytes; 0: the last thousand samples of each instance.
+  std::uint64_t bytes_max = 0;
+};
+
+/// The samples that wait for somebody to take them, where a reader keeps all up to a bound.
+struct ReaderBacklog {
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> dropped{0};
+};
+
+/// Reads all that comes of a topic, of writers of any partition and quality. It holds up nobody: what nobody takes is
+/// dropped as its DynamicReading says. Any thread.
 class DynamicReader {
  public:
-  explicit DynamicReader(std::shared_ptr<ReaderEntity> entity) : entity_(std::move(entity)) {}
+  DynamicReader(std::shared_ptr<ReaderEntity> entity, std::shared_ptr<ReaderBacklog> backlog)
+      : entity_(std::move(entity)), backlog_(std::move(backlog)) {}
   /// All that has come since the last call.
   [[nodiscard]] std::vector<DynamicRead> take();
   /// How many samples were lost so far: dropped because nobody took them, or no sample of the type.
@@ -51,6 +67,7 @@ class DynamicReader {
 
  private:
   std::shared_ptr<ReaderEntity> entity_;
+  std::shared_ptr<ReaderBacklog> backlog_;
 };
 
 /// Any thread.
@@ -81,9 +98,9 @@ class DynamicParticipant {
   [[nodiscard]] std::vector<AnnouncedTopic> topics() const;
   /// How many other participants are in the domain.
   [[nodiscard]] std::size_t others() const;
-  /// Becomes a participant that has the topic. `from_last`: with what is kept for late joiners; then it matches writers
-  /// alone that keep something. Throws refused, group_closed, and what the topic's description is wrong with.
-  [[nodiscard]] DynamicReader read(const AnnouncedTopic& topic, bool from_last);
+  /// Becomes a participant that has the topic. Throws refused, group_closed, and what the topic's description is wrong with.
+  [[nodiscard]] DynamicReader read(const AnnouncedTopic& topic, const DynamicReading& how);
+  /// The same. What it writes is kept for late joiners as the topic's qualities say.
   [[nodiscard]] DynamicWriter write(const AnnouncedTopic& topic);
 
   // Waiting: take the count of changes, look, and wait for another one. Samples, topics, views and the end of the

@@ -117,7 +117,7 @@ template <class T>
 template <class T, class Use>
 constexpr void for_each_field(T& value, const Use& use) {
   [&]<std::size_t... index>(std::index_sequence<index...>) {
-    auto fields = tied(value);
+    [[maybe_unused]] auto fields = tied(value);
     (use(boost::pfr::detail::sequence_tuple::get<index>(fields)), ...);
   }
   (std::make_index_sequence<field_count<std::remove_const_t<T>>()>());

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <optional>
 #include <string>
+
+#include <fmt/format.h>
 
 namespace spindrift::tools {
 namespace {
@@ -111,6 +114,15 @@ Result<std::uint64_t> parse_moment(std::string_view text) {
   if (whole < seconds(0) || whole >= behind_all) return no_moment("no log has a time before 1970, or behind 2553");
   constexpr std::uint64_t ns_per_s = 1'000'000'000;
   return static_cast<std::uint64_t>(whole.count()) * ns_per_s + static_cast<std::uint64_t>(fraction.count());
+}
+
+std::string moment_text(std::int64_t since_1970_ns) {
+  const std::int64_t nanoseconds = ((since_1970_ns % 1'000'000'000) + 1'000'000'000) % 1'000'000'000;
+  const std::time_t seconds = (since_1970_ns - nanoseconds) / 1'000'000'000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec, nanoseconds);
 }
 
 }  // namespace spindrift::tools

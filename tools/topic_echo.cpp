@@ -1,12 +1,12 @@
 // `spindrift topic echo`: the samples of a topic, as lines.
 #include <cstdio>
-#include <ctime>
 
 #include <fmt/format.h>
 
 #include "escaped.hpp"
 #include "exit_code.hpp"
 #include "json_output.hpp"
+#include "moment.hpp"
 #include "output.hpp"
 #include "topic_session.hpp"
 
@@ -14,16 +14,6 @@ namespace spindrift::tools {
 namespace {
 
 constexpr int echo_json_version = 1;
-
-/// In UTC, as RFC 3339 has it.
-std::string moment_text(std::int64_t since_1970_ns) {
-  const std::int64_t nanoseconds = ((since_1970_ns % 1'000'000'000) + 1'000'000'000) % 1'000'000'000;
-  const std::time_t seconds = (since_1970_ns - nanoseconds) / 1'000'000'000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                     parts.tm_hour, parts.tm_min, parts.tm_sec, nanoseconds);
-}
 
 const char* state_text(std::uint32_t state) {
   if (state == topics::instance_alive) return "alive";
@@ -92,7 +82,7 @@ int echo_topic(const TopicOptions& options) {
   TopicSession session(options);
   const auto topic = session.find();
   if (!topic) return number(ExitCode::interrupted);
-  topics::DynamicReader reader = session.participant().read(*topic, options.from == "last");
+  topics::DynamicReader reader = session.participant().read(*topic, {.from_last = options.from == "last"});
   EchoPrinter printer(options, reader);
   auto until = session.patience();
   for (;;) {

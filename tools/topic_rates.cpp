@@ -111,7 +111,7 @@ int measure(const TopicOptions& options, LineOf line) {
   TopicSession session(options);
   const auto topic = session.find();
   if (!topic) return number(ExitCode::interrupted);
-  topics::DynamicReader reader = session.participant().read(*topic, false);
+  topics::DynamicReader reader = session.participant().read(*topic, {});
   std::uint64_t lost = 0;
   std::optional<Clock::time_point> last;
   auto patience = session.patience();

@@ -87,7 +87,7 @@ TEST_CASE("a participant without types reads writers of any partition and owners
   const auto announced = only_topic(untyped);
   CHECK(announced.participants.size() == 2);
   CHECK(announced.type->root().fields[1].name == "value");
-  topics::DynamicReader reader = untyped.read(announced, false);
+  topics::DynamicReader reader = untyped.read(announced, {});
   writer.write({4, 1.5});
   writer.dispose_instance({4, 0});
   const auto read = take(reader, 2);
@@ -96,6 +96,26 @@ TEST_CASE("a participant without types reads writers of any partition and owners
   CHECK(read[1].sample == nullptr);
   CHECK(read[1].about.instance_state == topics::instance_disposed);
   CHECK(reader.lost() == 0);
+}
+
+TEST_CASE("a participant without types that keeps all up to a bound drops what is beyond it, and counts that until somebody takes") {
+  const Domain domain;
+  DynamicParticipant untyped(0, "", {});
+  const dds::domain::DomainParticipant typed(0);
+  const dds::topic::Topic<untyped::Reading> topic(typed, "readings");
+  dds::pub::DataWriter<untyped::Reading> writer(dds::pub::Publisher(typed), topic);
+  topics::DynamicReader bounded = untyped.read(only_topic(untyped), {.bytes_max = 10'000});
+  topics::DynamicReader all = untyped.read(only_topic(untyped), {.bytes_max = 10'000'000});
+  constexpr std::size_t written = 2000;  // of one instance, more than a reader keeps otherwise
+  for (std::size_t each = 0; each < written; ++each) writer.write({1, static_cast<double>(each)});
+  CHECK(take(all, written).size() == written);
+  CHECK(all.lost() == 0);
+  const std::size_t kept = bounded.take().size();
+  CHECK(kept > 10);
+  CHECK(kept < 30);
+  CHECK(bounded.lost() == written - kept);
+  writer.write({1, -1});
+  CHECK(take(bounded, 1).size() == 1);
 }
 
 TEST_CASE("what a participant without types writes is read with them, and stays when its writer is gone") {
@@ -124,7 +144,7 @@ TEST_CASE("what a participant without types writes is read with them, and stays 
     CHECK_FALSE(each.info().state().instance_state() == dds::sub::status::InstanceState::not_alive_disposed());
 
   DynamicParticipant late(0, "", {});
-  topics::DynamicReader with_history = late.read(only_topic(late), true);
+  topics::DynamicReader with_history = late.read(only_topic(late), {.from_last = true});
   CHECK(take(with_history, 1)[0].sample->json()["f0"] == 7);
 }
 

@@ -3,6 +3,8 @@
 #include "fuzz.hpp"
 
 #include <spindrift/dds/dynamic_sample.hpp>
+#include <spindrift/dds/portable_sample.hpp>
+#include <spindrift/dds/type_idl.hpp>
 
 using spindrift::fuzz::expect;
 using namespace spindrift::topics;
@@ -15,6 +17,8 @@ void check_sample(const DynamicSample& sample) {
   const auto back = DynamicSample::from_json(sample.type(), sample.json());
   expect(back.ok(), "the JSON of a sample is a sample");
   expect(back->json() == sample.json(), "a sample survives being JSON");
+  const auto recorded = from_portable_bytes(sample.type(), portable_bytes(sample));
+  expect(recorded.ok() && recorded->json() == sample.json(), "a sample survives being recorded");
 }
 
 }  // namespace
@@ -34,6 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (bytes > 100'000) return 0;  // such samples take their time as JSON
   const auto type = std::make_shared<const DynamicType>(*parsed);
   const std::string_view rest = end < input.size() ? input.substr(end + 1) : std::string_view();
+  expect(!idl_of(*type).name.empty(), "a type has a name in IDL");
+  if (const auto sample = from_portable_bytes(type, std::as_bytes(std::span(rest)))) check_sample(*sample);
   if (const auto sample = DynamicSample::from_bytes(type, std::as_bytes(std::span(rest)))) check_sample(*sample);
   const auto json = SampleJson::parse(rest, nullptr, false);
   if (json.is_discarded()) return 0;

@@ -1,0 +1,23 @@
+// Samples as files have them, for programs that are no participants: plain CDR of the type that `idl_of` describes,
+// whatever the form in which they travel.
+//
+// It is CDR as OMG has it, version 1, with its four bytes of encapsulation. Where that has no form for something, or one
+// that few read, another type of the same content takes its place: an optional is a sequence of at most one, an enum is
+// its integer. What holds nothing has no bytes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <spindrift/dds/dynamic_sample.hpp>
+
+namespace spindrift::topics {
+
+[[nodiscard]] std::vector<std::byte> portable_bytes(const DynamicSample& sample);
+/// The sample that has these bytes. Errors: bad_input.
+[[nodiscard]] Result<DynamicSample> from_portable_bytes(std::shared_ptr<const DynamicType> type,
+                                                        std::span<const std::byte> bytes);
+
+}  // namespace spindrift::topics
