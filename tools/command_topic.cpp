@@ -8,13 +8,11 @@
 #include "exit_code.hpp"
 #include "number_option.hpp"
 #include "options.hpp"
-#include "topic_session.hpp"
+#include "topic_option.hpp"
+#include "topic_recording.hpp"
 
 namespace spindrift::tools {
 namespace {
-
-constexpr std::uint32_t domain_max = 232;
-constexpr std::uint64_t timeout_ms_max = 86'400'000;
 
 const char* const pub_help =
     R"(Writes samples that are given as JSON, or one per line of standard input where none is given, and ends when every
@@ -39,23 +37,11 @@ class TopicCommand {
  public:
   TopicCommand(CLI::App& parent, Work& chosen, const CommandText& text, int (*run)(const TopicOptions&))
       : options_(std::make_shared<TopicOptions>()), command_(*add_command(parent, chosen, text, options_, run)) {
-    auto* const domain = command_.add_option("--domain", options_->domain, "The domain, 0 where none is given")
-                             ->type_name("N")
-                             ->check(number_from(0U, domain_max));
-    command_.add_option("--config", options_->config, "Configuration file of the domain's group, the same for all")
-        ->type_name("FILE")
-        ->check(named_file, "")
-        ->excludes(domain);
-    command_.add_option("--id", options_->id, "This process's node id; short for --set DERECHO/local_id=N")
-        ->type_name("N")
-        ->check(number_from(0U, node_id_max));
-    add_set_option(command_, *options_);
+    add_domain_options(command_, *options_);
   }
   TopicCommand& with_topic() {
     command_.add_option("topic", options_->topic, "The topic's name")->type_name("TOPIC")->required();
-    command_.add_option("--timeout", options_->timeout_ms, "Wait so long for the topic, and for each sample")
-        ->type_name("MS")
-        ->check(number_from(std::uint64_t{0}, timeout_ms_max));
+    add_timeout_option(command_, *options_, "Wait so long for the topic, and for each sample");
     return *this;
   }
   TopicCommand& with_json(const std::string& prints) {
@@ -123,6 +109,7 @@ void add_topic_command(CLI::App& app, Work& chosen) {
       .with_topic()
       .with_count("lines")
       .with_json(lines);
+  add_recording_commands(*topic, chosen);
 }
 
 }  // namespace spindrift::tools

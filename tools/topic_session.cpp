@@ -31,9 +31,9 @@ topics::DynamicParticipant joined(const TopicOptions& options) {
 
 }  // namespace
 
-std::string place_of(const TopicOptions& options) {
+std::string place_of(const TopicOptions& options, const std::string& topic) {
   const std::string domain = options.config.empty() ? "domain " + std::to_string(options.domain) : options.config;
-  return "topic " + options.topic + " of " + domain;
+  return "topic " + topic + " of " + domain;
 }
 
 TopicSession::TopicSession(const TopicOptions& options)
@@ -72,21 +72,21 @@ TopicSession::Clock::time_point TopicSession::patience() const {
   return Clock::now() + std::chrono::milliseconds(*options_.timeout_ms);
 }
 
-std::optional<topics::AnnouncedTopic> TopicSession::find() {
+std::optional<topics::AnnouncedTopic> TopicSession::find(const std::string& name) {
   const Clock::time_point until = options_.timeout_ms ? patience() : Clock::now();
   for (;;) {
     const std::uint64_t seen = topics::DynamicParticipant::changes();
     for (topics::AnnouncedTopic& each : participant_->topics()) {
-      if (each.name == options_.topic) return std::move(each);
+      if (each.name == name) return std::move(each);
     }
     require_going_on();
     if (stopped_) return std::nullopt;
-    if (Clock::now() >= until) throw Exception(not_there());
+    if (Clock::now() >= until) throw Exception(not_there(name));
     topics::DynamicParticipant::await_change(seen, until);
   }
 }
 
-Error TopicSession::not_there() const {
+Error TopicSession::not_there(const std::string& name) const {
   std::vector<std::string> names;
   for (const topics::AnnouncedTopic& each : participant_->topics()) names.push_back(each.name);
   std::string there;
@@ -99,7 +99,7 @@ Error TopicSession::not_there() const {
     there += each;
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
-  const std::string_view near = config::nearest(options_.topic, known);
+  const std::string_view near = config::nearest(name, known);
   const std::string what = names.empty()
                                ? "there is no such topic, nor any other; " + std::to_string(participant_->others()) +
                                      " other participants are in the domain"
@@ -107,7 +107,7 @@ Error TopicSession::not_there() const {
   const std::string otherwise = "start a program that has it, or wait for one with --timeout";
   const bool waited = options_.timeout_ms.has_value();
   return Error(waited ? ErrorKind::timed_out : ErrorKind::bad_argument, what)
-      .at(place_of(options_))
+      .at(place_of(options_, name))
       .fix(near.empty() ? otherwise : "did you mean " + std::string(near) + "? otherwise " + otherwise);
 }
 

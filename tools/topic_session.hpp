@@ -46,11 +46,13 @@ class TopicSession {
 
   /// The topic of the options; waits for it if --timeout says so. Nothing: stopped. Throws bad_argument: it is not there,
   /// and what is; timed_out.
-  [[nodiscard]] std::optional<topics::AnnouncedTopic> find();
+  [[nodiscard]] std::optional<topics::AnnouncedTopic> find() { return find(options_.topic); }
+  /// The same of another name.
+  [[nodiscard]] std::optional<topics::AnnouncedTopic> find(const std::string& name);
 
  private:
   void watch();
-  [[nodiscard]] Error not_there() const;
+  [[nodiscard]] Error not_there(const std::string& name) const;
 
   const TopicOptions& options_;
   StopSignals signals_;
@@ -62,7 +64,8 @@ class TopicSession {
 };
 
 /// "topic readings of domain 0".
-[[nodiscard]] std::string place_of(const TopicOptions& options);
+[[nodiscard]] std::string place_of(const TopicOptions& options, const std::string& topic);
+[[nodiscard]] inline std::string place_of(const TopicOptions& options) { return place_of(options, options.topic); }
 
 // The work of the commands.
 int echo_topic(const TopicOptions& options);

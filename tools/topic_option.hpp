@@ -1,0 +1,15 @@
+// The options that all commands below `spindrift topic` have: the domain, and how its member is configured.
+#pragma once
+
+#include <string>
+
+#include "topic_session.hpp"
+
+namespace spindrift::tools {
+
+/// --domain, --config, --id and --set.
+void add_domain_options(CLI::App& command, TopicOptions& options);
+/// --timeout; `waits` says for what.
+void add_timeout_option(CLI::App& command, TopicOptions& options, const std::string& waits);
+
+}  // namespace spindrift::tools
