@@ -7,6 +7,7 @@
 #include "number_option.hpp"
 #include "options.hpp"
 #include "topic_option.hpp"
+#include "topic_plot.hpp"
 #include "topic_recording.hpp"
 
 namespace spindrift::tools {
@@ -32,6 +33,14 @@ is 1 then.
 Examples:
   spindrift topic replay flight.mcap --rate 2
   spindrift topic replay flight.mcap --info)";
+
+const char* const plot_help =
+    R"(On a terminal it draws a chart, which is renewed; elsewhere it prints a line for each point. A bool is 0 or 1, an enum
+its integer; samples that have no number there are passed over.
+
+Examples:
+  spindrift topic plot readings value
+  spindrift topic plot track position.x --file flight.mcap)";
 
 /// An option that is a number of seconds.
 template <class Value>
@@ -84,11 +93,31 @@ void add_replay(CLI::App& topic, Work& chosen) {
   add_domain_options(command, *options);
 }
 
+void add_plot(CLI::App& topic, Work& chosen) {
+  const auto options = std::make_shared<PlotOptions>();
+  CLI::App& command = *add_command(topic, chosen, {"plot", "Draw a field over time", plot_help}, options, plot_field);
+  command.add_option("topic", options->topic, "The topic's name")->type_name("TOPIC")->required();
+  command.add_option("field", options->field, "The path of a numeric field: position.x, counts[1]")
+      ->type_name("FIELD")
+      ->required();
+  command.add_option("--file", options->file, "Of a recording, in place of what comes")
+      ->type_name("FILE")
+      ->check(named_file, "");
+  add_seconds(command, "--window", options->window_s, "Draw the last so long of what comes", 0.1);
+  command.add_option("--count", options->count, "End after this many points")
+      ->type_name("N")
+      ->check(number_from(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+  add_json_option(command, *options, "Print one JSON object per line");
+  add_timeout_option(command, *options, "Wait so long for the topic, and for each sample");
+  add_domain_options(command, *options);
+}
+
 }  // namespace
 
 void add_recording_commands(CLI::App& topic, Work& chosen) {
   add_record(topic, chosen);
   add_replay(topic, chosen);
+  add_plot(topic, chosen);
 }
 
 }  // namespace spindrift::tools

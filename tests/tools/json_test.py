@@ -36,7 +36,7 @@ KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status':
          'group revive': 'group_revive', 'group found': 'group_found', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log replay': 'tail',
          'log verify': 'log_verify', 'log trim': 'log_trim', 'log adopt': 'log_adopt', 'doctor': 'doctor',
          'topic ls': 'topic_ls', 'topic info': 'topic_info', 'topic echo': 'topic_echo', 'topic hz': 'topic_rates',
-         'topic bw': 'topic_rates', 'topic replay': 'topic_recording', 'topic delay': 'topic_rates', 'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
+         'topic bw': 'topic_rates', 'topic replay': 'topic_recording', 'topic plot': 'topic_plot', 'topic delay': 'topic_rates', 'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 # Objects whose fields are of a type of somebody's own.
 FREE = {'data'}
@@ -448,6 +448,15 @@ class Kinds(unittest.TestCase):
         with self.domain():
             self.assertEqual(output_of('topic', 'bw', 'notes', '--count', 1, '--json')['samples'], 0)
 
+    def test_topic_plot(self):
+        with self.domain() as peer, tempfile.TemporaryDirectory(prefix='spindrift-') as directory:
+            with subprocess.Popen([SPINDRIFT, 'topic', 'record', 'readings', '--count', '1', '--output', f'{directory}/a.mcap'],
+                                  stderr=subprocess.PIPE) as recorder:
+                recorder.stderr.readline()
+                peer.write('reading 4 1.5\n')
+                peer.flush()
+            self.assertEqual(output_of('topic', 'plot', 'readings', 'value', '--file', f'{directory}/a.mcap', '--json')['value'], 1.5)
+
     def test_topic_recording(self):
         with self.domain() as peer, tempfile.TemporaryDirectory(prefix='spindrift-') as directory:
             peer.write('note one\n')
@@ -456,6 +465,7 @@ class Kinds(unittest.TestCase):
             run('topic', 'record', 'notes', '--from', 'last', '--count', 1, '--output', file)
             held = output_of('topic', 'replay', file, '--info', '--json')
             self.assertEqual((held['samples'], held['topics'][0]['type']), (1, 'peer::Note'))
+            self.assertEqual(run('topic', 'plot', 'notes', 'f2', '--file', file, '--json').stdout, b'')
             run('topic', 'record', '--all', '--seconds', '0.01', '--output', f'{file}.b')
             self.assertIsNone(check(json.loads(run('topic', 'replay', f'{file}.b', '--info', '--json').stdout))['first'])
 

@@ -212,6 +212,20 @@ class Recordings(unittest.TestCase):
         self.assertIn('because: write: File too large', said)
         self.assertEqual((self.held()['samples'], len(messages_of(self.file))), (50, 50))
 
+    def test_a_field_is_plotted_as_it_comes_and_of_a_recording(self):
+        recorder = self.recorder('readings', '--count', 3)
+        plot = subprocess.Popen([SPINDRIFT, 'topic', 'plot', 'readings', 'counts[1]', '--count', '3'], stdout=subprocess.PIPE, text=True)
+        until(lambda: json.loads(run('info', 'readings', '--json').stdout)['topic']['readers'] == 3, lambda: 'it does not read')
+        for value in ('1.5', '-2', '1e300'):
+            self.peer.tell(f'reading 4 {value}')
+        self.assertEqual([line.split()[1] for line in plot.communicate(timeout=PATIENCE)[0].splitlines()], ['2', '2', '2'])
+        recorder.wait(PATIENCE)
+        lines = run('plot', 'readings', 'value', '--file', self.file).stdout.splitlines()
+        self.assertEqual([line.split()[1] for line in lines], ['1.5', '-2', '1e+300'])
+        self.assertRegex(lines[0], r'^20\d\d-\d\d-\d\dT.*Z 1\.5$')
+        self.assertIn('there is no field "valu"; fix: name one of sensor, value', run('plot', 'readings', 'valu', '--file', self.file, code=2).stderr)
+        self.assertIn('has no samples of topic notes', run('plot', 'notes', 'f2', '--file', self.file, code=2).stderr)
+
     def test_a_damaged_recording_is_refused_with_the_place(self):
         process = self.recorder('readings', '--count', 50)
         self.peer.tell('burst 6')
