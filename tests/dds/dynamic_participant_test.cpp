@@ -98,7 +98,9 @@ TEST_CASE("a participant without types reads writers of any partition and owners
   CHECK(reader.lost() == 0);
 }
 
-TEST_CASE("a participant without types that keeps all up to a bound drops what is beyond it, and counts that until somebody takes") {
+TEST_CASE(
+    "a participant without types that keeps all up to a bound drops what is beyond it, and counts that until somebody "
+    "takes") {
   const Domain domain;
   DynamicParticipant untyped(0, "", {});
   const dds::domain::DomainParticipant typed(0);
