@@ -9,6 +9,7 @@
 
 #include <spindrift/core/log.hpp>
 #include <spindrift/group/state_file.hpp>
+#include <spindrift/group/status.hpp>
 
 namespace spindrift::group {
 namespace {
@@ -193,8 +194,12 @@ void Channel::set_taking(Taking to) {
     throw Exception(Error(ErrorKind::bad_argument, "subgroup " + name() + " has no handler that could pause")
                         .fix("set on_delivery first: until then nothing is delivered here"));
   }
-  taking_.store(to, std::memory_order_seq_cst);
-  if (to == Taking::taking) wake();
+  if (taking_.exchange(to, std::memory_order_seq_cst) == to) return;
+  if (to == Taking::paused)
+    environment_.paused.add(id_, wall_clock_ms());
+  else
+    environment_.paused.remove(id_);
+  wake();  // a pause is to be seen, too
 }
 
 void Channel::set_state(Subgroup::StateSaver save, Subgroup::StateLoader load) {

@@ -19,6 +19,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
+#include <spindrift/group/awaited_call.hpp>
 #include <spindrift/group/call_list.hpp>
 #include <spindrift/group/durable_frontiers.hpp>
 #include <spindrift/group/group.hpp>
@@ -27,6 +28,7 @@
 #include <spindrift/group/histories.hpp>
 #include <spindrift/group/logged_subgroups.hpp>
 #include <spindrift/group/objects.hpp>
+#include <spindrift/group/paused_subgroups.hpp>
 #include <spindrift/group/shared_state.hpp>
 #include <spindrift/group/space_queue.hpp>
 #include <spindrift/group/state_work.hpp>
@@ -48,10 +50,12 @@ struct Environment {
   DurableFrontiers durable;                   ///< the same
   std::unique_ptr<Histories> histories;       ///< with the member, where a subgroup keeps one
   CallList<TrimCall> trims;                   ///< of logs
+  CallList<AwaitedCall> awaited;
   SharedState state;
   const std::shared_ptr<const HandlerThreads> handler_threads = std::make_shared<HandlerThreads>();
   std::shared_ptr<AuditTrail> audit;
   std::atomic<bool> has_workers{false};  ///< some handler runs on a thread of its own
+  PausedSubgroups paused;
 
   // The poller:
   /// The application is still to get messages from before of that subgroup, or of any.

@@ -46,6 +46,18 @@ void Subgroup::on_delivery(DeliveryHandler handler, HandlerThread thread) {
 }
 void Subgroup::pause() { channel_.set_taking(group::Channel::Taking::paused); }
 void Subgroup::resume() { channel_.set_taking(group::Channel::Taking::taking); }
+std::vector<NodeId> Subgroup::awaited() const {
+  constexpr auto patience = std::chrono::seconds(1);
+  group::Environment& environment = channel_.environment();
+  if (environment.handler_threads->is_one()) {
+    throw Exception(Error(ErrorKind::bad_argument, "awaited asks the thread that runs this handler")
+                        .fix("call it on a thread of the program's own"));
+  }
+  environment.state.check_open();
+  const Error late = Error(ErrorKind::timed_out, "this member is at work, and has not said for whom its sends wait")
+                         .fix("see what it does: spindrift group why");
+  return value_or_throw(environment.awaited.make({channel_.id()}, patience, [this] { channel_.wake(); }, late));
+}
 void Subgroup::on_state(StateSaver save, StateLoader load) { channel_.set_state(std::move(save), std::move(load)); }
 
 void Subgroup::require_logged(const char* call) const {

@@ -97,6 +97,12 @@ class Subgroup {
   void pause();
   void resume();  ///< also when it is not paused
 
+  /// The members that hold up sends of this process here, this one, too: those whose applications have most of what it sent
+  /// still before them, because their handlers are slow or paused. For people: it is out of date at once. Empty: nobody.
+  /// Throws bad_argument (called from a handler), timed_out (a handler here does not return), group_closed (this member
+  /// leaves or has left), and what ended it otherwise.
+  [[nodiscard]] std::vector<NodeId> awaited() const;
+
   /// Sets how the application's state of this subgroup is saved for newcomers and loaded by one, once, before on_delivery.
   /// `save` writes what all deliveries so far have made, `load` replaces it. Both run on a thread of their own, from the
   /// boundary of two views on, beside on_view and the handlers of other subgroups, for as long as they take; never beside

@@ -138,12 +138,12 @@ views::Member::Step GroupCore::step() {
     const group::ConclusionWatch::Finding held_up = reports_->conclusion.look(*member_, channels_, now);
     if (held_up.stuck) member_->stop(*held_up.stuck);
     if (const auto stuck = heartbeats_->take_stuck()) member_->stop(stuck_in_upcall(*stuck));
-    done.wake_at =
-        std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
-                  reports_->sends.look(*member_, channels_, now), reports_->lags.look(*member_, now)});
+    done.wake_at = std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now),
+                             held_up.look_again, reports_->look(*member_, channels_, environment_.paused, now)});
     reports_->joining.look(*member_, options_.on_waiting, options_.on_last_view_awaited);
     status_->on_waits({reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {},
                        group::words_of_loss(*member_)});
+    status_->on_pauses(reports_->pauses.told());
     done.wake_at = std::min(done.wake_at, status_->look(now));
     return done;
   } catch (const std::bad_alloc&) {
@@ -171,6 +171,10 @@ bool GroupCore::take_from_application() {
   if (attached_.rosters.any() && member_->epoch() != nullptr) member_->change_roster(attached_.rosters.take());
   if (attached_.revivals.any()) attached_.revivals.take(*member_);
   if (attached_.adoptions.any()) attached_.adoptions.take(*member_);
+  if (environment_.awaited.any()) {
+    environment_.awaited.take(
+        [&](group::AwaitedCall& call) { call.outcome = group::awaited_members(*member_, call.subgroup); });
+  }
   if (!private_post_.any()) return written;
   const group::PrivatePost::Posted posted = private_post_.post();
   for (const auto& message : posted.to_self) on_private(self(), message);
@@ -272,6 +276,7 @@ void GroupCore::publish_state() {
     attached_.revivals.on_end(why);
     attached_.adoptions.on_end(why);
     environment_.trims.on_end(why);
+    environment_.awaited.on_end(why);
   }
   if (handler) environment_.state.call(handler, *failure);
 }

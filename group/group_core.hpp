@@ -33,6 +33,7 @@
 #include <spindrift/group/revive_calls.hpp>
 #include <spindrift/group/roster_calls.hpp>
 #include <spindrift/group/roster_service.hpp>
+#include <spindrift/group/pauses.hpp>
 #include <spindrift/group/send_waits.hpp>
 #include <spindrift/group/sizes_report.hpp>
 #include <spindrift/group/status_keeper.hpp>
@@ -56,8 +57,13 @@ struct Reports {
   SendWaits sends;
   LagGauges lags;
   SizesReport sizes;
+  Pauses pauses{};
   RefusedNodes refused_nodes{};
 
+  /// Looks at what is told in figures. Returns when to look again.
+  [[nodiscard]] Time look(const views::Member& member, const Channels& channels, const PausedSubgroups& paused, Time now) {
+    return std::min({sends.look(member, channels, now), lags.look(member, now), pauses.look(member, channels, paused, now)});
+  }
   /// A subgroup is new in the present view.
   void add(CounterBlock& counters, SubgroupId id, const std::string& name) {
     sends.add(counters, id, name);

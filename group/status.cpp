@@ -56,6 +56,11 @@ Json to_json(const MemberStatus::Change& change) {
           {"joined", to_json(change.joined)}, {"left", to_json(change.left)}, {"failed", failed}};
 }
 
+Json to_json(const std::optional<MemberStatus::Pause>& pause) {
+  if (!pause) return nullptr;
+  return {{"since_ms", pause->since_ms}, {"messages", pause->messages}};
+}
+
 Json to_json(const MemberStatus::SubgroupEntry& subgroup) {
   return {{"name", subgroup.name},
           {"mode", subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered"},
@@ -63,7 +68,8 @@ Json to_json(const MemberStatus::SubgroupEntry& subgroup) {
           {"members", to_json(subgroup.members)},
           {"senders", to_json(subgroup.senders)},
           {"inadequate", subgroup.inadequate},
-          {"blocked", subgroup.blocked}};
+          {"blocked", subgroup.blocked},
+          {"paused", to_json(subgroup.paused)}};
 }
 
 Json to_json(const MemberStatus::End& end) { return {{"kind", end.kind}, {"reason", end.reason}, {"at_ms", end.at_ms}}; }
@@ -187,6 +193,14 @@ MemberStatus::Change change_from(const Json& json) {
   return change;
 }
 
+// Members of earlier releases do not say which handlers they have paused.
+std::optional<MemberStatus::Pause> pause_from(const Json& subgroup) {
+  const auto found = subgroup.find("paused");
+  if (found == subgroup.end() || found->is_null()) return std::nullopt;
+  const Fields fields(*found, "a pause");
+  return MemberStatus::Pause{fields.number("since_ms"), fields.number("messages")};
+}
+
 MemberStatus::SubgroupEntry subgroup_from(const Json& json) {
   const Fields fields(json, "a subgroup");
   const std::string mode = fields.text("mode");
@@ -200,7 +214,8 @@ MemberStatus::SubgroupEntry subgroup_from(const Json& json) {
           .senders = fields.nodes("senders"),
           .inadequate = fields.text("inadequate"),
           .blocked = fields.text("blocked"),
-          .storage = storage == "logged" ? SubgroupStorage::logged : SubgroupStorage::memory};
+          .storage = storage == "logged" ? SubgroupStorage::logged : SubgroupStorage::memory,
+          .paused = pause_from(json)};
 }
 
 bool names_a_state(std::string_view name) {

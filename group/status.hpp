@@ -27,6 +27,12 @@ struct MemberStatus {
     std::uint64_t since_ms = 0;  ///< wall clock: when this node saw it join; the own first view for all that were there
     bool operator==(const MemberEntry&) const = default;
   };
+  /// The application's handler of a subgroup takes nothing, as it wants it, until it says that it goes on.
+  struct Pause {
+    std::uint64_t since_ms = 0;  ///< wall clock
+    std::uint64_t messages = 0;  ///< that wait for it in this view: so many of each sender at most
+    bool operator==(const Pause&) const = default;
+  };
   struct SubgroupEntry {
     std::string name;
     DeliveryMode mode = DeliveryMode::ordered;
@@ -35,6 +41,7 @@ struct MemberStatus {
     std::string inadequate;  ///< why it has no members in this view; empty: it has
     std::string blocked;     ///< why sends of this node wait; empty: they do not
     SubgroupStorage storage = SubgroupStorage::memory;
+    std::optional<Pause> paused{};  ///< for long enough to be worth a word
     bool operator==(const SubgroupEntry&) const = default;
   };
   struct Change {

@@ -28,12 +28,17 @@ void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
   status_.view = view.id;
   status_.roster.drained = view.roster.drained;
   status_.roster.version = view.roster.version;
+  std::map<std::string, MemberStatus::Pause> pauses;
+  for (const MemberStatus::SubgroupEntry& subgroup : status_.subgroups) {
+    if (subgroup.paused) pauses.emplace(subgroup.name, *subgroup.paused);
+  }
   status_.subgroups.clear();
   for (const SubgroupView& subgroup : view.subgroups) {
     if (subgroup.dropped) continue;
     status_.subgroups.push_back({subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {},
                                  subgroup.storage});
   }
+  on_pauses(pauses);
   if (status_.changes.size() == MemberStatus::changes_max) status_.changes.pop_front();
   status_.changes.push_back({view.id, now_ms, view.members, news.joined, news.left, news.failed});
   block_subgroups();
@@ -63,6 +68,16 @@ void StatusKeeper::on_waits(const MemberStatus::Waits& waits) {
   if (waits == status_.waits) return;
   status_.waits = waits;
   note_change();
+}
+
+void StatusKeeper::on_pauses(const std::map<std::string, MemberStatus::Pause>& pauses) {
+  for (MemberStatus::SubgroupEntry& subgroup : status_.subgroups) {
+    const auto found = pauses.find(subgroup.name);
+    const auto now = found == pauses.end() ? std::optional<MemberStatus::Pause>() : found->second;
+    if (now == subgroup.paused) continue;
+    subgroup.paused = now;
+    note_change();
+  }
 }
 
 void StatusKeeper::on_roster(const std::string& sizes_differ, const std::string& version_held) {

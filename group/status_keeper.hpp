@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,8 @@ class StatusKeeper {
   void on_waiting(std::string applications);
   /// Everything that it waits for at present, outside of handlers.
   void on_waits(const MemberStatus::Waits& waits);
+  /// The subgroups whose handlers the application has paused, by name.
+  void on_pauses(const std::map<std::string, MemberStatus::Pause>& pauses);
   /// The words of MemberStatus::OfRoster about the present view.
   void on_roster(const std::string& sizes_differ, const std::string& version_held);
   /// The handler that holds up this member, with how long it has; empty: none. Another thread's while the poller is in it.

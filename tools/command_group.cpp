@@ -60,6 +60,16 @@ int finish_json(const GroupReport& report, const char* field, Json value) {
 
 bool contains(const std::vector<NodeId>& nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
 
+Json paused_json(const std::optional<MemberStatus::Pause>& pause) {
+  if (!pause) return {};
+  return {{"since_ms", pause->since_ms}, {"messages", pause->messages}};
+}
+
+std::string paused_text(const std::optional<MemberStatus::Pause>& pause) {
+  if (!pause) return {};
+  return fmt::format("; its handler is paused since {}: {}", time_text(pause->since_ms), waiting_text(*pause));
+}
+
 Json status_json(const NodeReport& node, bool drained) {
   Json json{{"node", node.status.node},
             {"condition", condition_text(node)},
@@ -76,7 +86,8 @@ Json status_json(const NodeReport& node, bool drained) {
                                  {"members", subgroup.members},
                                  {"senders", subgroup.senders},
                                  {"inadequate", subgroup.inadequate},
-                                 {"blocked", subgroup.blocked}});
+                                 {"blocked", subgroup.blocked},
+                                 {"paused", paused_json(subgroup.paused)}});
   }
   return json;
 }
@@ -101,7 +112,7 @@ int print_status(const GroupCommandOptions& options) {
                                     ? fmt::format("adequate, members {}, senders {}", listed(subgroup.members),
                                                   listed(subgroup.senders))
                                     : "inadequate: " + subgroup.inadequate;
-      table.add({fmt::format("  subgroup {}: {}{}", subgroup.name, state, warning(report))});
+      table.add({fmt::format("  subgroup {}: {}{}{}", subgroup.name, state, paused_text(subgroup.paused), warning(report))});
     }
   }
   table.print();

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <spindrift/core/runtime_path.hpp>
 
 namespace spindrift::tools {
@@ -50,6 +52,11 @@ std::string condition_text(const NodeReport& node) {
     case NodeReport::Condition::removed: return "removed";
   }
   return "unknown";
+}
+
+std::string waiting_text(const group::MemberStatus::Pause& pause) {
+  if (pause.messages == 0) return "nothing waits yet";
+  return fmt::format("up to {} message{} of each sender wait", pause.messages, pause.messages == 1 ? "" : "s");
 }
 
 Result<GroupReport> read_group(const std::string& directory) {

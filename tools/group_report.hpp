@@ -32,6 +32,9 @@ struct NodeReport {
 /// In words: what it says of itself while it runs, else how it ended.
 [[nodiscard]] std::string condition_text(const NodeReport& node);
 
+/// The count of what waits for a handler that is paused: "up to 340 messages of each sender wait".
+[[nodiscard]] std::string waiting_text(const group::MemberStatus::Pause& pause);
+
 /// A node's word on a removal.
 struct Testimony {
   NodeId witness;

@@ -215,6 +215,23 @@ Explanation explain_blocked(const NodeReport& node, const MemberStatus::Subgroup
                       subgroup.name, subgroup.blocked, changing_since(node.status))};
 }
 
+Explanation explain_pause(const NodeReport& node, const MemberStatus::SubgroupEntry& subgroup) {
+  const NodeId id = node.status.node;
+  const MemberStatus::Pause& pause = *subgroup.paused;
+  const std::uint64_t now_ms = group::wall_clock_ms();
+  const std::uint64_t seconds = (now_ms - std::min(now_ms, pause.since_ms)) / 1000;
+  return {{{"kind", "paused"},
+           {"node", id},
+           {"subgroup", subgroup.name},
+           {"messages", pause.messages},
+           {"reason", waiting_text(pause)},
+           {"at_ms", pause.since_ms}},
+          fmt::format("{} node {} has paused the handler of subgroup {} for {} s: {}, and in the end all who send there; "
+                      "fix: let its program take what it has: of a topic a reader without room pauses it, and of tail the "
+                      "reader of its output",
+                      time_text(pause.since_ms), id, subgroup.name, seconds, waiting_text(pause))};
+}
+
 /// The keys in which others that run differ from a node that looks for its group.
 std::string differences_of(const NodeReport& node, const GroupReport& report) {
   std::string text;
@@ -355,6 +372,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report, const GroupC
     if (!roster.version_held.empty()) explanations.push_back(explain_version(status.node, roster.version_held));
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
+      if (subgroup.paused) explanations.push_back(explain_pause(node, subgroup));
     }
   }
   std::ranges::stable_sort(explanations, {}, [](const Explanation& each) {

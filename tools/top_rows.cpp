@@ -149,6 +149,7 @@ std::string waits_of(const NodeReport& node) {
   if (!node.status.waits.leave.empty()) waits.push_back("to leave: " + node.status.waits.leave);
   for (const group::MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
     if (!subgroup.blocked.empty()) waits.push_back(subgroup.name + ": " + subgroup.blocked);
+    if (subgroup.paused) waits.push_back(subgroup.name + " is paused: " + waiting_text(*subgroup.paused));
   }
   if (waits.size() < 2) return waits.empty() ? std::string() : waits.front();
   return "(" + std::to_string(waits.size()) + ") " + waits.front();

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <future>
 #include <map>
+#include <thread>
 
 #include <spindrift/core/config/without_file.hpp>
+#include <spindrift/group/status.hpp>
 
 #include "group_fixture.hpp"
 
@@ -33,6 +35,19 @@ int send_until_full(Subgroup& subgroup) {
     since = std::chrono::steady_clock::now();
   }
   return sent;
+}
+
+/// Until the member's status says so of its handler of the subgroup "slow".
+template <class Condition>
+void await_pause(const GroupFixture& fixture, unsigned node, const Condition& holds) {
+  const std::string path = fixture.directory() + "/test/status/" + std::to_string(node) + ".status";
+  for (;;) {
+    const group::MemberStatus status = value_or_throw(group::read_status(path));
+    for (const group::MemberStatus::SubgroupEntry& each : status.subgroups) {
+      if (each.name == "slow" && holds(each.paused)) return;
+    }
+    std::this_thread::yield();
+  }
 }
 
 void discard(Group& group) {
@@ -105,6 +120,60 @@ TEST_CASE("a drop, and a member that leaves, wait until a subgroup that is pause
   leaving.get();
   CHECK(taken.count == 2);
   groups[0]->leave();
+}
+
+TEST_CASE("who waits to send to a subgroup knows who has paused it, whose status says since when, and how much waits") {
+  GroupFixture fixture;
+  auto groups = fixture.join_from(0, 3);
+  for (auto& group : groups) discard(*group);
+  Subgroup& there = groups[0]->create_subgroup(small("slow"), 20s);
+  Journal taken;
+  for (unsigned i = 1; i < 3; ++i) groups[i]->subgroup("slow").on_delivery([](auto) {});
+  there.on_delivery([&](auto batch) { taken.keep(batch); });
+  CHECK(there.awaited().empty());
+  const std::uint64_t before_ms = group::wall_clock_ms();
+  groups[1]->subgroup("slow").pause();
+  const int sent = send_until_full(there);
+  REQUIRE(sent > 0);
+  CHECK(there.awaited() == std::vector{NodeId(1)});
+  CHECK(groups[2]->subgroup("slow").awaited() == std::vector{NodeId(1)});  // whose turns it took without a message
+  std::uint64_t since_ms = 0;
+  await_pause(fixture, 1, [&](const auto& pause) {
+    if (!pause || pause->messages < static_cast<std::uint64_t>(sent)) return false;
+    since_ms = pause->since_ms;
+    return pause->messages == static_cast<std::uint64_t>(sent);
+  });
+  CHECK(since_ms >= before_ms);
+  CHECK(since_ms <= group::wall_clock_ms());
+  groups[1]->subgroup("slow").pause();  // it is: since then as before
+  await_pause(fixture, 1, [&](const auto& pause) { return pause && pause->since_ms == since_ms; });
+  await_pause(fixture, 2, [](const auto& pause) { return !pause; });
+  groups[1]->subgroup("slow").resume();
+  await_pause(fixture, 1, [](const auto& pause) { return !pause; });
+  there.send("through again");
+  taken.await(static_cast<std::size_t>(sent) + 1);
+
+  there.pause();  // the sender itself
+  REQUIRE(send_until_full(there) > 0);
+  CHECK(there.awaited() == std::vector{NodeId(0)});
+  there.resume();
+  leave_all(groups);
+  CHECK(thrown_by([&] { static_cast<void>(there.awaited()); })->kind() == ErrorKind::group_closed);
+}
+
+TEST_CASE("a handler cannot ask for whom its sends wait") {
+  GroupFixture fixture;
+  auto groups = fixture.join_from(0, 1);
+  std::promise<std::optional<Error>> asked;
+  groups[0]->subgroup("ticks").on_delivery([](auto) {});
+  groups[0]->subgroup("orders").on_delivery([&](auto) {
+    asked.set_value(thrown_by([&] { static_cast<void>(groups[0]->subgroup("orders").awaited()); }));
+  });
+  groups[0]->subgroup("orders").send("one");
+  const auto refused = asked.get_future().get();
+  REQUIRE(refused);
+  CHECK(refused->kind() == ErrorKind::bad_argument);
+  leave_all(groups);
 }
 
 TEST_CASE("a handler that is not set cannot pause, and one that is not paused may resume") {

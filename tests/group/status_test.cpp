@@ -268,6 +268,37 @@ TEST_CASE_METHOD(StatusFixture, "a status says which subgroups are logged, and o
   CHECK(status.subgroups.at(0).storage == SubgroupStorage::memory);
 }
 
+TEST_CASE_METHOD(StatusFixture, "a status says which handlers are paused, view after view, and an older one says nothing") {
+  StatusKeeper keeper(path, first());
+  keeper.on_view({view_of(3, {NodeId(0), NodeId(1)}), {}, {}, {}, {}}, 1000);
+  const MemberStatus::Pause pause{7, 340};
+  keeper.on_pauses({{"orders", pause}, {"nowhere", {9, 1}}});
+  keeper.flush();
+  auto status = value_or_throw(read_status(path));
+  CHECK(status.subgroups == keeper.status().subgroups);
+  CHECK(status.subgroups.at(0).paused == pause);
+  CHECK_FALSE(status.subgroups.at(1).paused);
+  const std::string held = text();
+  keeper.on_view({view_of(4, {NodeId(0), NodeId(1)}), {}, {}, {}, {}}, 1000);
+  CHECK(keeper.status().subgroups.at(0).paused == pause);
+  keeper.on_pauses({{"orders", pause}, {"audit", {8, 0}}});
+  CHECK(keeper.status().subgroups.at(0).paused == pause);
+  CHECK(keeper.status().subgroups.at(1).paused == MemberStatus::Pause{8, 0});
+  keeper.on_pauses({});
+  CHECK_FALSE(keeper.status().subgroups.at(0).paused);
+
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = held;
+    REQUIRE(changed.find(from) != std::string::npos);
+    replace(changed.replace(changed.find(from), from.size(), to));
+    return refusal();
+  };
+  CHECK_THAT(with("\"messages\":340", "\"messages\":-1"), Contains("a pause: messages"));
+  CHECK_THAT(with("\"since_ms\":7}", "\"since_ms\":\"7\"}"), Contains("a pause: since_ms"));
+  CHECK(with("\"paused\":{", "\"extra\":{") == "accepted");
+  CHECK_FALSE(value_or_throw(read_status(path)).subgroups.at(0).paused);
+}
+
 TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible field is refused by its name") {
   StatusKeeper keeper(path, first());
   keeper.on_view({view_of(3, {NodeId(0), NodeId(1)}), {}, {NodeId(4)}, {{NodeId(5), "x"}}, {}}, 1000);

@@ -278,6 +278,14 @@ class Kinds(unittest.TestCase):
             self.assertEqual([node['condition'] for node in status['nodes']], ['active'] * 3)
             self.assertEqual(len({node['incarnation'] for node in status['nodes']}), 3)
             self.assertIn('7.status', status['problems'][0]['place'] + status['problems'][0]['message'])
+            # A pause is what an application makes, which this command has none of.
+            waiting.process.send_signal(signal.SIGSTOP)
+            path = group.files / 'status' / '0.status'
+            said = json.loads(path.read_text())
+            said['subgroups'][0]['paused'] = {'since_ms': 5, 'messages': 340}
+            path.write_text(json.dumps(said))
+            status = output_of('group', 'status', '--group-dir', group.files, '--json', code=1)
+            self.assertEqual([node['subgroups'][0]['paused'] for node in status['nodes']], [{'since_ms': 5, 'messages': 340}, None, None])
 
     def test_group_roster(self):
         with Group() as group:
@@ -388,6 +396,10 @@ class Kinds(unittest.TestCase):
             path.write_text(json.dumps(json.loads(path.read_text()) | {'leave_waits': 'a handler', 'handler_at_work': 'on_delivery',
                                                                           'sends_wait': 'node 2'}))
             look(group)
+            status = json.loads(path.read_text())
+            status['subgroups'][0]['paused'] = {'since_ms': 5, 'messages': 340}
+            path.write_text(json.dumps(status))
+            look(group)
         with Group() as group:
             alone = group.start_alone()
             while 'looking' not in kinds:
@@ -399,7 +411,7 @@ class Kinds(unittest.TestCase):
             path.write_text(json.dumps(json.loads(path.read_text()) | {'before': left}))
             look(group)
         self.assertEqual(kinds, {'removed', 'left', 'died', 'unaware', 'gone', 'ended', 'inadequate', 'blocked', 'leaving', 'handler',
-                                 'slow', 'looking', 'stopped', 'ended before', 'drained'})
+                                 'slow', 'looking', 'stopped', 'ended before', 'drained', 'paused'})
 
     def journal(self, group):
         """A log of three messages in the journal of the group's only member, which has left; and how commands name it."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # stopped_reader_test.sh SPINDRIFT: a tail whose reader has stopped keeps its place for longer than silence is suffered, and
-# holds up no change of the view: one is removed and one comes meanwhile. For whom the senders wait is said, and when the
-# reader goes on nothing is missing.
+# holds up no change of the view: one is removed and one comes meanwhile. For whom the senders wait is said, and who has paused,
+# and when the reader goes on nothing is missing.
 set -u
 spindrift=$1
 . "$(dirname "$0")/scratch.sh"
@@ -23,6 +23,11 @@ filler=$!
 until_said ': 1$' out2
 until "$spindrift" group why --config group.cfg |
   grep -q '^sends of node 0 wait most of the time for node 1, whose application takes least of subgroup orders'; do sleep 0.1; done
+until "$spindrift" group why --config group.cfg |
+  grep -q ' node 1 has paused the handler of subgroup orders for [0-9]* s: up to [1-9][0-9]* messages of each sender wait, '; do sleep 0.1; done
+"$spindrift" group status --config group.cfg | grep -A1 '^node 1: ' | grep -q 'subgroup orders: adequate, .*; its handler is paused since 2' ||
+  { "$spindrift" group status --config group.cfg; exit 1; }
+"$spindrift" group status --config group.cfg | grep -A1 '^node 2: ' | grep -q 'is paused' && { echo 'node 2 is said to pause'; exit 1; }
 kill -9 "${members[1]}"
 until "$spindrift" group members --config group.cfg 2>/dev/null | grep -q '^view 1, '; do sleep 0.1; done
 "$spindrift" tail --config group.cfg --id 2 --subgroup orders --reliable >again 2>errors2 3<&- 4>&- &
