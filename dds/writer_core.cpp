@@ -18,6 +18,22 @@ constexpr std::int64_t ending_ns_max = 1'000'000'000;
 std::chrono::nanoseconds until(std::int64_t end_ns) {
   return std::chrono::nanoseconds(std::max<std::int64_t>(end_ns - steady_ns(), 0));
 }
+/// The participants that hold up a write, in words.
+std::string who_takes_no_more(const Subgroup& subgroup, std::uint32_t self) {
+  std::vector<NodeId> nodes;
+  try {
+    nodes = subgroup.awaited();
+  } catch (const Exception& thrown) {
+    return "participants take no more of it now, and who is not known: " + thrown.error().message();
+  }
+  if (nodes.empty()) return "there was no room in time, though by now all participants have taken what was written";
+  std::string words;
+  for (const NodeId node : nodes) {
+    words += (words.empty() ? "the participant of node " : ", of node ") + std::to_string(node.value());
+    if (node.value() == self) words += ", this one,";
+  }
+  return words + (nodes.size() == 1 ? " takes" : " take") + " no more of it now, as a reader there without room does not";
+}
 std::int64_t end_of(std::int64_t limit_ns) {
   const std::int64_t now = steady_ns();
   return limit_ns >= endless - now ? endless : now + limit_ns;
@@ -80,9 +96,9 @@ void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, Sampl
   if (!endlessly && !subgroup_.send_within(std::chrono::nanoseconds(blocking_ns_max), size, build)) {
     const std::string why = subgroup_.blocked();
     throw Exception(Error(ErrorKind::timed_out, "a write waited for max_blocking_time: " +
-                                                    (why.empty() ? "participants take no more of it now" : why))
+                                                    (why.empty() ? who_takes_no_more(subgroup_, facts_.id.node) : why))
                         .at("topic " + facts_.topic)
-                        .fix("raise Reliability's max_blocking_time, or let readers take their samples"));
+                        .fix("let the readers there take their samples, or raise Reliability's max_blocking_time"));
   }
   ++sent_.latest;
 }

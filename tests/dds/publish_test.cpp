@@ -231,7 +231,8 @@ TEST_CASE("a reliable reader of a history of all holds up writers at its limit, 
     for (;; ++written) writer.write({1, written});
   };
   CHECK_THAT(words_of<dds::core::TimeoutError>(write_until_full),
-             Contains("topic readings") && Contains("max_blocking_time"));
+             Contains("topic readings") && Contains("max_blocking_time") && Contains("the participant of node ") &&
+                 Contains(" takes no more of it now"));
   REQUIRE(written > 10);
   const auto taken = take(reader, static_cast<std::size_t>(written));
   for (std::size_t i = 0; i < taken.size(); ++i) CHECK(taken[i].data().value == static_cast<std::int64_t>(i));
