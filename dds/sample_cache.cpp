@@ -92,8 +92,8 @@ SampleCache::Outcome SampleCache::store(Instance& instance, const SampleEnvelope
                  .disposed_generation = instance.disposed_generation,
                  .no_writers_generation = instance.no_writers_generation},
                 expiry(header)};
-  samples_.emplace(place, std::move(stored));
-  instance.samples.insert(place);
+  samples_.emplace_hint(samples_.end(), place, std::move(stored));  // as a rule it is the last one
+  instance.samples.emplace_hint(instance.samples.end(), place);
   return Outcome::stored;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include <spindrift/core/log.hpp>
@@ -46,6 +47,7 @@ WriterCore::WriterCore(Monitor& monitor, Subgroup& subgroup, EndpointFacts facts
     : monitor_(monitor),
       subgroup_(subgroup),
       facts_(std::move(facts)),
+      topic_(digest_of(facts_.topic).words[0]),
       type_(type),
       board_(std::move(board)),
       times_{facts_.qos.times.deadline, steady_ns()},
@@ -73,7 +75,7 @@ void WriterCore::check_size(std::uint64_t message_bytes) const {
 void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, SampleKind kind, std::int64_t source_timestamp,
                       std::int64_t blocking_ns_max, const MadeInPlace* filling) {
   SampleEnvelope header;
-  header.topic = digest_of(facts_.topic).words[0];
+  header.topic = topic_;
   header.type = type_.identity;
   header.writer = facts_.id;
   header.sequence = sent_.latest + 1;
@@ -121,17 +123,20 @@ void WriterCore::write_in_place(const MadeInPlace& filling, std::int64_t source_
   const std::lock_guard lock(sending_);
   Digest key;
   std::vector<std::byte> first;  // of its instance: the bytes that news of it carry
-  const MadeInPlace noting{filling.bytes, [&](std::span<std::byte> to) {
-                             key = filling.fill(to);
-                             if (!instances_.contains(key.words)) first.assign(to.begin(), to.end());
-                             return key;
-                           }};
+  const auto note = [&](std::span<std::byte> to) {
+    key = filling.fill(to);
+    if (!instances_.contains(key.words)) first.assign(to.begin(), to.end());
+    return key;
+  };
+  const MadeInPlace noting{filling.bytes, std::ref(note)};  // a copy of it would lie in memory of its own
   send({}, {}, SampleKind::data, source_timestamp, rules_.blocking_ns_max, &noting);
   note_instance(first, key, SampleKind::data);
   assert_alive();
 }
 
+// The participant itself says that an AUTOMATIC one lives, so no clock is asked for each of its samples.
 void WriterCore::assert_alive() noexcept {
+  if (facts_.qos.liveliness == static_cast<std::uint8_t>(dds::core::policy::LivelinessKind::AUTOMATIC)) return;
   const std::int64_t now = steady_ns();
   times_.asserted_ns = now;
   if (facts_.qos.liveliness == static_cast<std::uint8_t>(dds::core::policy::LivelinessKind::MANUAL_BY_PARTICIPANT))
@@ -203,14 +208,14 @@ bool WriterCore::await_delivered(std::int64_t limit_ns) {
   }
   const std::int64_t end = end_of(limit_ns);
   std::unique_lock lock(monitor_.mutex);
-  const auto done = [&] { return delivered_.sequence >= last || !closed_.empty(); };
+  const auto done = [&] { return given_.latest.sequence >= last || !given_.closed.empty(); };
   if (end == endless)
     monitor_.changed.wait(lock, done);
   else
     monitor_.changed.wait_for(lock, until(end), done);
-  if (delivered_.sequence < last && !closed_.empty())
-    throw Exception(Error(ErrorKind::group_closed, closed_).at("topic " + facts_.topic));
-  return delivered_.sequence >= last;
+  if (given_.latest.sequence < last && !given_.closed.empty())
+    throw Exception(Error(ErrorKind::group_closed, given_.closed).at("topic " + facts_.topic));
+  return given_.latest.sequence >= last;
 }
 
 bool WriterCore::await_durable(std::int64_t limit_ns) {
@@ -218,7 +223,7 @@ bool WriterCore::await_durable(std::int64_t limit_ns) {
   DeliveredMessage last;
   {
     const std::lock_guard lock(monitor_.mutex);
-    last = delivered_;
+    last = given_.latest;
   }
   if (last.sequence == 0) return true;
   const auto limit = limit_ns >= endless ? std::nullopt : std::optional<Duration>(std::chrono::nanoseconds(limit_ns));
@@ -226,7 +231,7 @@ bool WriterCore::await_durable(std::int64_t limit_ns) {
 }
 
 void WriterCore::on_closed(const std::string& why) {
-  closed_ = why;
+  given_.closed = why;
   for (const auto& [id, reader] : std::map(matched_)) on_reader_gone(id);
 }
 

@@ -92,7 +92,7 @@ class WriterCore {
   /// A reader of the topic is there, or has changed.
   void on_reader(const EndpointFacts& reader);
   void on_reader_gone(const EndpointId& reader);
-  void on_delivered(const DeliveredMessage& message) noexcept { delivered_ = message; }
+  void on_delivered(const DeliveredMessage& message) noexcept { given_.latest = message; }
   void on_closed(const std::string& why);
   /// Looks at the deadlines of instances, and at its lease; when to look again.
   [[nodiscard]] std::int64_t check(std::int64_t now_ns);
@@ -107,6 +107,7 @@ class WriterCore {
   Monitor& monitor_;
   Subgroup& subgroup_;
   const EndpointFacts facts_;
+  const std::uint64_t topic_;  // the digest of its name
   const TypeSupport& type_;
   const std::shared_ptr<StatusBoard> board_;
   DueTimes times_;
@@ -121,8 +122,11 @@ class WriterCore {
   std::map<std::array<std::uint64_t, 2>, std::vector<std::byte>> instances_;
   // Behind the monitor:
   EndpointQos qos_;
-  DeliveredMessage delivered_;
-  std::string closed_;  // why nothing is delivered any more; empty: it is
+  /// The part of it that was delivered here: the latest message; and why nothing is any more, empty: it is.
+  struct Given {
+    DeliveredMessage latest{};
+    std::string closed{};
+  } given_;
   WriterStatuses statuses_;
   std::map<EndpointId, EndpointFacts> matched_;
   std::map<std::array<std::uint64_t, 2>, std::int64_t> due_;

@@ -112,6 +112,7 @@ Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) {
   return claim;
 }
 bool Subgroup::reserve_within(Duration limit, std::uint64_t bytes, Claim& claim) {
+  if (channel_.try_reserve(bytes, claim)) return true;  // and no clock is asked
   const Time now = channel_.environment().clock.now();
   return channel_.reserve(bytes, claim, limit < never - now ? now + limit : never);
 }
