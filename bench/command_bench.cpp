@@ -20,6 +20,7 @@ void add_bench_command(CLI::App& app, Work& chosen) {
   bench::add_wire_command(to);
   bench::add_journal_command(to);
   bench::add_durable_command(to);
+  bench::add_dds_command(to);
   bench::add_state_command(to);
   bench::add_connect_command(to);
   bench::add_idle_command(to);

@@ -129,6 +129,7 @@ void add_connect_command(const Commands& to);
 void add_wire_command(const Commands& to);
 void add_journal_command(const Commands& to);
 void add_durable_command(const Commands& to);
+void add_dds_command(const Commands& to);
 void add_state_command(const Commands& to);
 
 }  // namespace spindrift::bench

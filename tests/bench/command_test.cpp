@@ -38,7 +38,9 @@ Output run(const std::string& command) {
   return output;
 }
 
-Output bench(const std::string& arguments) { return run(SPINDRIFT_COMMAND " bench " + arguments); }
+Output bench(const std::string& arguments, const std::string& environment = {}) {
+  return run(environment + SPINDRIFT_COMMAND " bench " + arguments);
+}
 Output papers(const std::string& arguments) { return run(SPINDRIFT_PAPERS " " + arguments); }
 
 }  // namespace
@@ -179,6 +181,24 @@ TEST_CASE("bench durable prints times, rates and what is beside them, each besid
   CHECK(output.lines[0]["parameters"]["batch_bytes"] == 4096);
   CHECK(std::filesystem::is_empty(directory));
   std::filesystem::remove(directory);
+}
+
+TEST_CASE("bench dds prints rates, trips, qualities and what types cost, and says who is not there to stand beside them") {
+  const std::string small = " --readers 1,2 --size 100 --trips 20 --seconds 0.3 --repeat 1 --directory " +
+                            std::filesystem::temp_directory_path().string();
+  const auto [prefix, more, beside] = GENERATE(table<std::string, std::string, std::string>(
+      {{"", " --alone", "nobody"}, {"PATH=/nowhere ", "", "ddsperf is not installed; apt install cyclonedds-tools"}}));
+  const Output output = bench("dds" + small + more, prefix);
+  CHECK(output.exit_code == 0);
+  // Rates in samples and in bytes of two numbers of readers, two percentiles, four qualities, and four ways.
+  REQUIRE(output.lines.size() == 2 * 2 + 2 + 4 + 4);
+  for (const auto& line : output.lines) {
+    CHECK(line["median"] > 0);
+    const bool compared = line["bench"] == "topic qualities" || line["bench"] == "typed beside untyped";
+    CHECK(line["limit_median"].is_null() != compared);
+    if (!compared) CHECK(line["parameters"]["beside"] == beside);
+  }
+  CHECK(bench("dds --size 77").exit_code == 2);
 }
 
 TEST_CASE("bench state prints what messages and calls wait while a state is saved and given away") {
