@@ -86,8 +86,8 @@ bool HistoryExchange::on_message(Subgroup& subgroup, const Delivery& delivery) {
   return true;
 }
 
-// Samples that came before the request are in the answer, too. They are kept, for the case that there is none. Persistent ones
-// are not: of these this participant has been given all that its own log has.
+// Samples that came before the request are in the answer, too. They are kept, for the case that there is none. Persistent
+// ones are not: of these this participant has been given all that its own log has.
 void HistoryExchange::place(const Subgroup& subgroup, Awaited& awaited) {
   awaited.placed = true;
   for (auto& [topic, hub] : hubs_.all) {

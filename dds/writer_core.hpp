@@ -80,8 +80,8 @@ class WriterCore {
   /// Waits until all that it wrote was delivered here: by an ordered subgroup all participants have it then. False: not
   /// within the time.
   [[nodiscard]] bool await_delivered(std::int64_t limit_ns);
-  /// Waits until all of it that was delivered here is on the disks of all participants, if the writer is PERSISTENT. False: not
-  /// within the time.
+  /// Waits until all of it that was delivered here is on the disks of all participants, if the writer is PERSISTENT. False:
+  /// not within the time.
   [[nodiscard]] bool await_durable(std::int64_t limit_ns);
 
   // With the monitor held:

@@ -171,8 +171,8 @@ void WriterEntity::wait_for_acknowledgments(const dds::core::Duration& limit) {
       limit.to_nanosecs() == endless ? endless : std::max<std::int64_t>(0, limit.to_nanosecs() - (steady_ns() - begin));
   if (outside([&] { return core_->await_durable(rest); })) return;
   throw dds::core::TimeoutError("topic " + topic_->name() +
-                                ": what was written is delivered, and not on the disks of all participants yet; wait longer, "
-                                "or see whose disk is slow: spindrift group why");
+                                ": what was written is delivered, and not on the disks of all participants yet; wait "
+                                "longer, or see whose disk is slow: spindrift group why");
 }
 
 void WriterEntity::with_statuses(std::uint32_t bit, const std::function<void(WriterStatuses&)>& look) {

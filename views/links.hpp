@@ -119,8 +119,8 @@ class Links {
   /// As these nodes other processes run, be they in the roster or not, while this one looks for a group: asks for
   /// connections with those that it does not know.
   void seek(std::span<const NodeId> present);
-  /// If nothing binds this process any more, which looks for a group: ends its connections with those whom it had told so, and
-  /// meets them anew, for a hello is said once.
+  /// If nothing binds this process any more, which looks for a group: ends its connections with those whom it had told so,
+  /// and meets them anew, for a hello is said once.
   void tell_unbound();
   /// Asks for connections with all of the roster that are away, also with those from which this process has parted: they may
   /// know of a later view, or of none of this process's.

@@ -145,8 +145,8 @@ void Links::tell_candidates(NodeId leader) {
   send_in_parts(fabric_, peer->id, encode(LinkedCandidates{std::move(linked)}));
 }
 
-// Fresh processes that the present view does not count yet, and that are no earlier start of one that it counts. One that has
-// bound itself to a founding of a later era could not follow, and would cost a small group its majority.
+// Fresh processes that the present view does not count yet, and that are no earlier start of one that it counts. One that
+// has bound itself to a founding of a later era could not follow, and would cost a small group its majority.
 void Links::note_candidates() {
   candidates_.clear();
   if (view_ == nullptr) return;

@@ -43,7 +43,7 @@ struct Hello {
   NodeId node;
   std::uint64_t incarnation = 0;  ///< not 0
   bool fresh = true;              ///< was in no view yet
-  ViewId view;                    ///< the present one; of a fresh process that binds itself to a founding by force, that one's
+  ViewId view;                    ///< the present one; of a fresh process bound to a founding by force, that one's
   Versions versions{message_form, message_form};
 };
 /// A peer's hello that differs from ours in what must be equal.

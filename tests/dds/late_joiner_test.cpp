@@ -307,7 +307,7 @@ TEST_CASE("PERSISTENT samples want a logged subgroup of the layout, and are ther
   CHECK(values(reader, 2) == std::vector<std::int64_t>{2, 3});
 }
 
-TEST_CASE("PERSISTENT samples are there for all participants, in their first life, for late joiners, and when all come again") {
+TEST_CASE("PERSISTENT samples are there for all participants, for late joiners, and when all come again") {
   const Domain domain;
   const auto file = [&](int node) {
     const std::string name = domain.directory() + "/node" + std::to_string(node) + ".cfg";
