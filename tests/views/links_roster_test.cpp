@@ -211,4 +211,20 @@ TEST_CASE("a node is a neighbor by a connection that was, too, and of one that n
   CHECK(peers.is_neighbor(NodeId(1)) == false);
 }
 
+TEST_CASE("who has bound itself to a founding of a later era than the view's is no candidate until it meets this one anew") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  const ViewId later((std::uint64_t{3} << 32U) + 1);
+  desk.meet(13, 3, 103, true, later);
+  CHECK((desk.hear().empty() && desk.links.candidates().empty()));
+  desk.fabric.loses(13);
+  desk.meet(23, 3, 103);
+  desk.hear();
+  CHECK(desk.links.candidates() == std::vector{Candidate{{NodeId(3), 103}, RankSet(0b001, 0)}});
+  desk.fabric.loses(23);
+  desk.meet(33, 3, 103, true, ViewId(9));  // of this era
+  desk.hear();
+  CHECK(desk.links.candidates().size() == 1);
+}
+
 }  // namespace spindrift::views
