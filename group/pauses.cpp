@@ -2,6 +2,7 @@
 #include <spindrift/group/pauses.hpp>
 
 #include <algorithm>
+
 namespace spindrift::group {
 namespace {
 
