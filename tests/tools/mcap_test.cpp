@@ -183,7 +183,7 @@ TEST_CASE("a disk that is full ends a recording with an error, and leaves all ch
     REQUIRE(add(writer, each).ok());
     REQUIRE(writer.flush().ok());
   }
-  const std::uint64_t room = GENERATE(20, 1000);  // none for an end, or enough
+  const std::uint64_t room = GENERATE(std::uint64_t{20}, std::uint64_t{1000});  // none for an end, or enough
   const rlimit full{.rlim_cur = writer.bytes() + room, .rlim_max = before.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
   for (std::size_t each = 0; each < 10; ++each) REQUIRE(add(writer, each % count).ok());
