@@ -22,10 +22,6 @@ using dds::topic::Topic;
 
 namespace {
 
-dds::sub::qos::DataReaderQos all_of() {
-  return dds::sub::qos::DataReaderQos() << Reliability::Reliable() << History::KeepAll();
-}
-
 /// A participant with one topic, its writer and its reader.
 struct Readings {
   Domain domain{};

@@ -19,12 +19,6 @@ using dds::sub::Subscriber;
 using dds::sub::qos::DataReaderQos;
 using dds::topic::Topic;
 
-namespace {
-
-DataReaderQos all_of() { return DataReaderQos() << Reliability::Reliable() << History::KeepAll(); }
-
-}  // namespace
-
 TEST_CASE("policies that stay are refused by their names, and nothing has changed then") {
   const Domain domain;
   const DomainParticipant one(0);

@@ -52,6 +52,12 @@ class Domain {
   std::string directory_;
 };
 
+/// For a reader that misses nothing.
+inline dds::sub::qos::DataReaderQos all_of() {
+  return dds::sub::qos::DataReaderQos() << dds::core::policy::Reliability::Reliable()
+                                        << dds::core::policy::History::KeepAll();
+}
+
 /// Tells the parent of a process that was forked since that something is done there.
 class Signal {
  public:

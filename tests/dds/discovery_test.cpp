@@ -48,10 +48,6 @@ dds::sub::Sample<Data> await_instance(DataReader<Data>& reader, const InstanceHa
   }
 }
 
-dds::sub::qos::DataReaderQos all_of() {
-  return dds::sub::qos::DataReaderQos() << Reliability::Reliable() << History::KeepAll();
-}
-
 }  // namespace
 
 TEST_CASE("writers and readers of all participants are samples of built-in topics, with their policies") {

@@ -35,10 +35,6 @@ struct OtherNote {
   std::int64_t number;
 };
 
-dds::sub::qos::DataReaderQos all_of() {
-  return dds::sub::qos::DataReaderQos() << Reliability::Reliable() << History::KeepAll();
-}
-
 }  // namespace
 
 template <>

@@ -11,7 +11,6 @@
 using namespace spindrift::test;
 using Catch::Matchers::Contains;
 using dds::core::Duration;
-using dds::core::policy::History;
 using dds::core::policy::Reliability;
 using dds::core::policy::ResourceLimits;
 using dds::domain::DomainParticipant;
@@ -50,9 +49,7 @@ std::optional<MemberStatus::Pause> pause_of(const Domain& domain, pid_t process,
   {
     const DomainParticipant participant(0);
     const Topic<Reading> topic(participant, "readings");
-    DataReader<Reading> reader(Subscriber(participant), topic,
-                               dds::sub::qos::DataReaderQos() << Reliability::Reliable() << History::KeepAll()
-                                                              << ResourceLimits(10));
+    DataReader<Reading> reader(Subscriber(participant), topic, all_of() << ResourceLimits(10));
     here.give();
     go_on.await();
     CHECK(take(reader, 1).size() >= 1);

@@ -38,9 +38,6 @@ namespace {
 
 using shapes::Shape;
 
-dds::sub::qos::DataReaderQos all_of() {
-  return dds::sub::qos::DataReaderQos() << Reliability::Reliable() << History::KeepAll();
-}
 Shape shape(const std::string& color, std::int32_t x) { return {color, x, 2 * x, 20, {}}; }
 
 /// Waits until the instance of that color is in that state.

@@ -109,9 +109,6 @@ class OfTopic : public dds::topic::NoOpTopicListener<Reading> {
   Heard& heard_;
 };
 
-dds::sub::qos::DataReaderQos all_of() {
-  return dds::sub::qos::DataReaderQos() << Reliability::Reliable() << History::KeepAll();
-}
 const StatusMask matches = StatusMask::subscription_matched() | StatusMask::publication_matched();
 
 }  // namespace

@@ -25,7 +25,6 @@ using dds::topic::Topic;
 
 namespace {
 
-DataReaderQos all_of() { return DataReaderQos() << Reliability::Reliable() << History::KeepAll(); }
 const Duration short_lease = Duration::from_millisecs(60);
 
 template <class T>

@@ -14,14 +14,6 @@ using dds::sub::DataReader;
 using dds::sub::Subscriber;
 using dds::topic::Topic;
 
-namespace {
-
-dds::sub::qos::DataReaderQos all_of() {
-  return dds::sub::qos::DataReaderQos() << Reliability::Reliable() << History::KeepAll();
-}
-
-}  // namespace
-
 TEST_CASE("what one participant writes another reads, in its order, with times and handles") {
   const Domain domain;
   const DomainParticipant one(0), other(0);
