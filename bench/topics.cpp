@@ -170,17 +170,6 @@ void run_reader(const TopicArena& arena, std::uint32_t self) {
     waitset.wait(dds::core::Duration::from_secs(60));
 }
 
-/// The sizes that a topic's subgroup has.
-AddedSubgroup untyped_subgroup(std::uint64_t usual_bytes_max, std::uint64_t bytes) {
-  AddedSubgroup added;
-  added.name = topic_name;
-  const std::uint64_t most = sizeof(topics::SampleEnvelope) + bytes;
-  if (most <= usual_bytes_max) return added;
-  added.profile.message_bytes_max = most;
-  added.profile.ring_bytes = derived_ring_bytes(most);
-  return added;
-}
-
 void run_untyped(const TopicArena& arena, std::uint32_t self) {
   arena.place.enter(self);
   SampleOrder order(false);
@@ -189,7 +178,10 @@ void run_untyped(const TopicArena& arena, std::uint32_t self) {
   const std::uint64_t usual = group.subgroup(topics::endpoints_subgroup).message_bytes_max();
   group.subgroup(topics::endpoints_subgroup).on_delivery([](auto) {});
   arena.gates[0].pass_asleep(arena.processes());
-  Subgroup& subgroup = group.create_subgroup(untyped_subgroup(usual, arena.run.bytes));
+  AddedSubgroup added;
+  added.name = topic_name;
+  added.profile = topics::topic_profile(arena.run.bytes, usual);
+  Subgroup& subgroup = group.create_subgroup(added);
   subgroup.on_delivery([&](std::span<const Delivery> batch) {
     for (const Delivery& each : batch) order.take(read_sample(each.payload));
     arena.counts[self].value.store(order.count(), std::memory_order_relaxed);

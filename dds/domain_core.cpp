@@ -27,8 +27,9 @@ const char* reliability_of(const SubgroupView& subgroup) {
 /// The largest messages of which the least ring holds as many as it must.
 constexpr std::uint64_t varying_bytes_max = (std::uint64_t{1} << 18) - 16;
 
-/// Messages for samples that always have that size, or 0: that vary; where the usual ones are too small for them.
-Profile profile_for(std::uint64_t sample_bytes, std::uint64_t usual_bytes_max) {
+}  // namespace
+
+Profile topic_profile(std::uint64_t sample_bytes, std::uint64_t usual_bytes_max) {
   Profile profile;
   const std::uint64_t bytes = sample_bytes == 0 ? varying_bytes_max : sizeof(SampleEnvelope) + sample_bytes;
   if (bytes <= usual_bytes_max) return profile;
@@ -36,8 +37,6 @@ Profile profile_for(std::uint64_t sample_bytes, std::uint64_t usual_bytes_max) {
   profile.ring_bytes = derived_ring_bytes(bytes);
   return profile;
 }
-
-}  // namespace
 
 void await_endings() { Endings::of_process().await(); }
 
@@ -179,7 +178,7 @@ Subgroup& DomainCore::topic_subgroup(const EndpointFacts& facts, const TypeSuppo
   AddedSubgroup added;
   added.name = topic_subgroup_name(facts.topic);
   added.mode = mode;
-  added.profile = profile_for(type.in_place_bytes, group_->subgroup(endpoints_subgroup).message_bytes_max());
+  added.profile = topic_profile(type.in_place_bytes, group_->subgroup(endpoints_subgroup).message_bytes_max());
   return group_->create_subgroup(added);
 }
 

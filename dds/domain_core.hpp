@@ -31,6 +31,9 @@ inline constexpr const char* endpoints_subgroup = "dds-endpoints";
 /// The name of the subgroup that is created for a topic: "dds." and its name, or what is left of it and a digest.
 [[nodiscard]] std::string topic_subgroup_name(const std::string& topic);
 
+/// The sizes of a topic's subgroup, for samples that always have that size, or 0: that vary; usual messages may suffice.
+[[nodiscard]] Profile topic_profile(std::uint64_t sample_bytes, std::uint64_t usual_bytes_max);
+
 /// Returns when all participants have left whose last reference a listener dropped: that goes on beside. The process waits
 /// for it at its end, too.
 void await_endings();
