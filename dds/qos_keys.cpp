@@ -10,11 +10,13 @@
 #include <vector>
 
 #include <spindrift/core/config/nearest.hpp>
+#include <spindrift/dds/qos_words.hpp>
 
 namespace spindrift::topics {
 namespace {
 
 using namespace dds::core::policy;
+using namespace qos_words;
 using dds::core::Duration;
 using Text = std::string_view;
 
@@ -111,14 +113,6 @@ bool put_service(AllQos& qos, const std::optional<Value>& value, const Change& c
     return service(delay, history, limits);
   });
 }
-
-constexpr std::array<Text, 4> durabilities{"volatile", "transient_local", "transient", "persistent"};
-constexpr std::array<Text, 2> histories{"keep_last", "keep_all"};
-constexpr std::array<Text, 2> reliabilities{"best_effort", "reliable"};
-constexpr std::array<Text, 2> ownerships{"shared", "exclusive"};
-constexpr std::array<Text, 3> livelinesses{"automatic", "manual_by_participant", "manual_by_topic"};
-constexpr std::array<Text, 2> orders{"by_reception_timestamp", "by_source_timestamp"};
-constexpr std::array<Text, 3> scopes{"instance", "topic", "group"};
 
 constexpr Text lengths = "a length of time, such as 10ms (s, ms, us, ns), or infinite";
 constexpr Text counts = "a number, or unlimited";

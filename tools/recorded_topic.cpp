@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include <spindrift/dds/qos_words.hpp>
 #include <spindrift/dds/type_idl.hpp>
 
 #include "topic_recording.hpp"
@@ -12,10 +13,7 @@ namespace {
 constexpr const char* type_key = "spindrift_type";
 constexpr const char* named_type_key = "spindrift_type_with_names";
 
-// The words of profiles, in the order of the policies' numbers.
-constexpr std::string_view reliabilities[] = {"best_effort", "reliable"};
-constexpr std::string_view durabilities[] = {"volatile", "transient_local", "transient", "persistent"};
-constexpr std::string_view ownerships[] = {"shared", "exclusive"};
+namespace words = topics::qos_words;
 
 /// The most that the topic and its writers offer.
 topics::EndpointQos offered_by(const topics::AnnouncedTopic& topic) {
@@ -41,11 +39,11 @@ class ChannelTexts {
     return {};
   }
   template <std::size_t count>
-  std::uint8_t word(const char* key, const std::string_view (&words)[count]) {
+  std::uint8_t word(const char* key, const std::array<std::string_view, count>& choice) {
     const std::string given = text(key);
-    const auto* const found = std::find(std::begin(words), std::end(words), given);
-    if (found == std::end(words) && wrong_.empty()) wrong_ = key;
-    return static_cast<std::uint8_t>(found == std::end(words) ? 0 : found - std::begin(words));
+    const auto found = std::ranges::find(choice, given);
+    if (found == choice.end() && wrong_.empty()) wrong_ = key;
+    return static_cast<std::uint8_t>(found == choice.end() ? 0 : found - choice.begin());
   }
   std::int32_t number(const char* key) {
     const std::string given = text(key);
@@ -74,9 +72,9 @@ mcap::McapChannel channel_of(const topics::AnnouncedTopic& topic, std::uint16_t 
   mcap::McapChannel channel{.id = id, .schema_id = id, .topic = topic.name, .message_encoding = "cdr", .metadata = {}};
   channel.metadata = {{type_key, topic.type->description()},
                       {named_type_key, topic.type->named()},
-                      {"reliability", std::string(reliabilities[qos.reliability])},
-                      {"durability", std::string(durabilities[qos.durability])},
-                      {"ownership", std::string(ownerships[qos.ownership])},
+                      {"reliability", std::string(words::reliabilities[qos.reliability])},
+                      {"durability", std::string(words::durabilities[qos.durability])},
+                      {"ownership", std::string(words::ownerships[qos.ownership])},
                       {"history_depth", std::to_string(qos.kept.depth)},
                       {"durability_service_history_depth", std::to_string(qos.kept.service_depth)}};
   return channel;
@@ -87,9 +85,9 @@ Result<topics::AnnouncedTopic> topic_of(const mcap::McapChannel& channel, const 
   topics::EndpointFacts facts{.topic = channel.topic};
   facts.type = texts.text(type_key);
   facts.named = texts.text(named_type_key);
-  facts.qos.reliability = texts.word("reliability", reliabilities);
-  facts.qos.durability = texts.word("durability", durabilities);
-  facts.qos.ownership = texts.word("ownership", ownerships);
+  facts.qos.reliability = texts.word("reliability", words::reliabilities);
+  facts.qos.durability = texts.word("durability", words::durabilities);
+  facts.qos.ownership = texts.word("ownership", words::ownerships);
   facts.qos.kept.depth = texts.number("history_depth");
   facts.qos.kept.service_depth = texts.number("durability_service_history_depth");
   const std::string place = file + ": channel " + channel.topic;
