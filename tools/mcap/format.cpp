@@ -1,45 +1,46 @@
 // Numbers, texts and records of MCAP, and its checksum.
 #include "format.hpp"
 
-#include <array>
-#include <cstring>
+#include <zlib.h>
+
+#include <type_traits>
 
 namespace spindrift::mcap {
 namespace {
 
-using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
-
-/// The tables by which eight bytes are taken at once: the n-th is for a byte with n others behind it.
-constexpr CrcTables make_tables() {
-  CrcTables tables{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320U : 0U);
-    tables[0][byte] = crc;
-  }
-  for (std::size_t table = 1; table < tables.size(); ++table) {
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t before = tables[table - 1][byte];
-      tables[table][byte] = (before >> 8) ^ tables[0][before & 0xff];
-    }
-  }
-  return tables;
+// The fields of records, which are written and read in this order.
+template <class Record, class With, class Fields>
+void walk(With& with, Fields& record) {
+  if constexpr (std::is_same_v<Record, McapSchema>)
+    with(record.id, record.name, record.encoding, record.data);
+  else if constexpr (std::is_same_v<Record, McapChannel>)
+    with(record.id, record.schema_id, record.topic, record.message_encoding, record.metadata);
+  else
+    with(record.name, record.texts);
 }
-constexpr CrcTables tables = make_tables();
+
+template <class Record>
+std::string written(const Record& record) {
+  RecordWriter content;
+  walk<Record>(content, record);
+  return content.written();
+}
+
+// Anything that a later version puts behind the fields is passed over, as the specification wants it.
+template <class Record>
+std::optional<Record> read(std::span<const std::byte> content) {
+  RecordReader from(content);
+  Record record;
+  walk<Record>(from, record);
+  if (!from.ok()) return std::nullopt;
+  return record;
+}
 
 }  // namespace
 
 std::uint32_t crc32(std::uint32_t before, std::span<const std::byte> bytes) noexcept {
-  std::uint32_t crc = ~before;
-  const auto at = [&](std::size_t place) { return std::to_integer<std::uint32_t>(bytes[place]); };
-  while (bytes.size() >= 8) {
-    const std::uint32_t low = crc ^ (at(0) | at(1) << 8 | at(2) << 16 | at(3) << 24);
-    crc = tables[7][low & 0xff] ^ tables[6][(low >> 8) & 0xff] ^ tables[5][(low >> 16) & 0xff] ^ tables[4][low >> 24] ^
-          tables[3][at(4)] ^ tables[2][at(5)] ^ tables[1][at(6)] ^ tables[0][at(7)];
-    bytes = bytes.subspan(8);
-  }
-  for (const std::byte byte : bytes) crc = (crc >> 8) ^ tables[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
-  return ~crc;
+  if (bytes.empty()) return before;  // where those have no address zlib begins anew
+  return static_cast<std::uint32_t>(::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 void RecordWriter::text(std::string_view text) {
@@ -90,73 +91,22 @@ std::span<const std::byte> RecordReader::bytes(std::uint64_t count) {
   return taken;
 }
 
-std::string content_of(const McapSchema& schema) {
-  RecordWriter content;
-  content.number(schema.id);
-  content.text(schema.name);
-  content.text(schema.encoding);
-  content.text(schema.data);
-  return content.written();
-}
-
-std::string content_of(const McapChannel& channel) {
-  RecordWriter content;
-  content.number(channel.id);
-  content.number(channel.schema_id);
-  content.text(channel.topic);
-  content.text(channel.message_encoding);
-  content.texts(channel.metadata);
-  return content.written();
-}
-
-std::string content_of(const McapMetadata& metadata) {
-  RecordWriter content;
-  content.text(metadata.name);
-  content.texts(metadata.texts);
-  return content.written();
-}
-
-// Anything that a later version puts behind the fields is passed over, as the specification wants it.
+std::string content_of(const McapSchema& schema) { return written(schema); }
+std::string content_of(const McapChannel& channel) { return written(channel); }
+std::string content_of(const McapMetadata& metadata) { return written(metadata); }
 
 std::optional<McapSchema> schema_of(std::span<const std::byte> content) {
-  RecordReader from(content);
-  McapSchema schema;
-  schema.id = from.number<std::uint16_t>();
-  schema.name = from.text();
-  schema.encoding = from.text();
-  schema.data = from.text();
-  if (!from.ok() || schema.id == 0) return std::nullopt;
+  auto schema = read<McapSchema>(content);
+  if (schema && schema->id == 0) return std::nullopt;
   return schema;
 }
-
-std::optional<McapChannel> channel_of(std::span<const std::byte> content) {
-  RecordReader from(content);
-  McapChannel channel;
-  channel.id = from.number<std::uint16_t>();
-  channel.schema_id = from.number<std::uint16_t>();
-  channel.topic = from.text();
-  channel.message_encoding = from.text();
-  channel.metadata = from.texts();
-  if (!from.ok()) return std::nullopt;
-  return channel;
-}
-
-std::optional<McapMetadata> metadata_of(std::span<const std::byte> content) {
-  RecordReader from(content);
-  McapMetadata metadata;
-  metadata.name = from.text();
-  metadata.texts = from.texts();
-  if (!from.ok()) return std::nullopt;
-  return metadata;
-}
+std::optional<McapChannel> channel_of(std::span<const std::byte> content) { return read<McapChannel>(content); }
+std::optional<McapMetadata> metadata_of(std::span<const std::byte> content) { return read<McapMetadata>(content); }
 
 std::optional<McapMessage> message_of(std::span<const std::byte> content) {
   RecordReader from(content);
   McapMessage message;
-  message.channel_id = from.number<std::uint16_t>();
-  message.sequence = from.number<std::uint32_t>();
-  message.log_time = from.number<std::uint64_t>();
-  message.publish_time = from.number<std::uint64_t>();
+  from(message.channel_id, message.sequence, message.log_time, message.publish_time);
   message.data = from.rest();
   if (!from.ok()) return std::nullopt;
   return message;

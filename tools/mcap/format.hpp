@@ -73,6 +73,11 @@ struct McapMetadata {
 /// Appends.
 class RecordWriter {
  public:
+  /// Fields in their order, each by its type.
+  template <class... Fields>
+  void operator()(const Fields&... fields) {
+    (put(fields), ...);
+  }
   template <class T>
   void number(T value) {
     for (std::size_t at = 0; at < sizeof value; ++at)
@@ -89,6 +94,10 @@ class RecordWriter {
   void clear() noexcept { bytes_.clear(); }
 
  private:
+  void put(const std::string& field) { text(field); }
+  void put(const Texts& field) { texts(field); }
+  void put(std::uint16_t field) { number(field); }
+
   std::string bytes_;
 };
 
@@ -96,6 +105,11 @@ class RecordWriter {
 class RecordReader {
  public:
   explicit RecordReader(std::span<const std::byte> content) : rest_(content) {}
+  /// Fields in their order, each by its type.
+  template <class... Fields>
+  void operator()(Fields&... fields) {
+    (get(fields), ...);
+  }
   template <class T>
   T number() {
     std::uint64_t value = 0;
@@ -114,6 +128,13 @@ class RecordReader {
   [[nodiscard]] std::size_t left() const noexcept { return rest_.size(); }
 
  private:
+  void get(std::string& field) { field = text(); }
+  void get(Texts& field) { field = texts(); }
+  template <class Number>
+  void get(Number& field) {
+    field = number<Number>();
+  }
+
   std::span<const std::byte> rest_;
   bool ok_ = true;
 };
