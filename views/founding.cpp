@@ -226,7 +226,7 @@ void Founding::answer(const PromiseRequest& asked, std::span<const Met> met, Ste
   const Met* const founder = find(met, asked.members.front());
   if (founder == nullptr || founder->who.incarnation != asked.incarnations.front()) return;
   if (!promised_to_ || promised_to_->ballot < asked.ballot) {
-    if (!is_linked_with_all(asked, self_.node, met)) return asked_.push_back(asked);
+    if (!is_linked_with_all(asked, self_.node, met) || outranks(asked, met)) return asked_.push_back(asked);
     if (!consents(asked)) return;
     promised_to_ = asked;
     request_.reset();
@@ -314,6 +314,11 @@ ViewId Founding::first_id(const Recalled& recalled, const PromiseRequest& reques
 
 bool Founding::is_forced(const Recalled& recalled) const {
   return forced_ && recalled.state == Recalled::State::waits && forced_->names(recalled);
+}
+
+// One that gave up at the request of the other, which has given up at its own, would leave a founding that nobody asks for.
+bool Founding::outranks(const PromiseRequest& other, std::span<const Met> met) const {
+  return forced_ && self_.node < other.members.front() && is_forced(memories_->recalled(joins_of(met)));
 }
 
 // Two that are told to ask the same would outdo each other for ever: the one of the higher node gives up.

@@ -136,6 +136,8 @@ class Founding {
   [[nodiscard]] bool is_forced(const Recalled& recalled) const;
   [[nodiscard]] ViewId first_id(const Recalled& recalled, const PromiseRequest& request) const;
   void defer_to(const PromiseRequest& other);
+  /// Whether that one gives up at this process's request, which therefore stands by its own.
+  [[nodiscard]] bool outranks(const PromiseRequest& other, std::span<const Met> met) const;
   [[nodiscard]] std::vector<NodeId> founders(const Look& look) const;
   /// `remembered`: of the last view that nodes remember; without nodes: none do.
   [[nodiscard]] Roster first_roster(std::span<const NodeId> members, const Roster& remembered) const;

@@ -178,6 +178,30 @@ TEST_CASE("of two that are told to ask the same, and always do so at one time, t
   CHECK(std::ranges::count_if(nodes.requests, of_two) == 1);  // it gives up when it hears the other's
 }
 
+TEST_CASE("of two that are told the lower node stands by its word though the request of the other outbids it") {
+  Nodes nodes = two_of_five();
+  const auto ask = [&](std::uint32_t node) {  // anew: its connections were lost
+    nodes.processes.at(node)->founding->on_lost();
+    return nodes.step(node);
+  };
+  CHECK(refusal(nodes, 1, {1, 2}).empty());
+  const std::vector<Addressed> by_lower = ask(1);
+  for (const Addressed& each : by_lower) {
+    if (of_kind<PromiseRequest>({each}).empty()) nodes.deliver(1, each);  // the request comes late
+  }
+  CHECK(refusal(nodes, 2, {1, 2}).empty());
+  static_cast<void>(ask(2));
+  const std::vector<Addressed> by_higher = ask(2);
+  REQUIRE(of_kind<PromiseRequest>(by_higher).front().ballot > of_kind<PromiseRequest>(by_lower).front().ballot);
+  for (const Addressed& each : by_higher) nodes.deliver(2, each);
+  for (const Addressed& each : by_lower) {
+    if (!of_kind<PromiseRequest>({each}).empty()) nodes.deliver(1, each);
+  }
+  nodes.run();
+  REQUIRE(nodes.founded_by(1));
+  CHECK(nodes.founded_by(1)->members == ids({1, 2}));
+}
+
 TEST_CASE("whoever was told gives up when a group of an earlier era takes it in, and those that promised follow it there") {
   Nodes nodes = two_of_five();
   CHECK(refusal(nodes, 1, {1, 2}).empty());
