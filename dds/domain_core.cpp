@@ -341,6 +341,8 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
 
 void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch) {
   const std::lock_guard lock(monitor_.mutex);
+  const std::int64_t now_ns = wall_ns();
+  std::vector<TopicHub*> spoken;  // the topics of which something came
   for (const Delivery& each : batch) {
     if (histories_.on_message(subgroup, each) || on_mark(subgroup, each)) continue;
     auto message = parse_sample(each.payload, each.sender.value());
@@ -350,12 +352,13 @@ void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch)
     }
     const SampleEnvelope& header = message->header;
     TopicHub& hub = hubs_.of(header.topic, subgroup);
+    if (std::ranges::find(spoken, &hub) == spoken.end()) spoken.push_back(&hub);
     message->version = each.version;
-    hub.on_message(*message);
+    hub.on_message(*message, now_ns);
     if (header.kind == static_cast<std::uint8_t>(SampleKind::gone)) forget(header.writer, table_, builtin_readers_);
     if (const auto lease = hub.lease_kind(header.writer)) on_alive(header.writer, *lease);
-    hub.hold_or_go_on();
   }
+  for (TopicHub* const each : spoken) each->end_batch();
   monitor_.changed.notify_all();
 }
 

@@ -73,7 +73,7 @@ void ReaderCore::unmatch(const EndpointId& writer, bool failed) {
   board_->raise(changed);
 }
 
-void ReaderCore::on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data) {
+void ReaderCore::on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data, std::int64_t now_ns) {
   const bool matches = matched_.contains(header.writer);
   if (matches) {
     std::uint64_t& had = had_[header.writer];
@@ -82,7 +82,7 @@ void ReaderCore::on_sample(const SampleEnvelope& header, std::shared_ptr<const v
   }
   on_alive(header.writer);
   if (data && filter_ && !filter_(data.get())) return;
-  const auto outcome = cache_.add(header, std::move(data), header.strength, wall_ns());
+  const auto outcome = cache_.add(header, std::move(data), header.strength, now_ns);
   if (qos_.times.deadline != endless) {
     if (header.kind == static_cast<std::uint8_t>(SampleKind::data)) {
       due_[header.key.words] = steady_ns() + qos_.times.deadline;
@@ -90,29 +90,35 @@ void ReaderCore::on_sample(const SampleEnvelope& header, std::shared_ptr<const v
       due_.erase(header.key.words);
     }
   }
-  on_outcome(outcome, header);
+  untold_ |= note_outcome(outcome, header);
+}
+
+void ReaderCore::tell() {
+  if (const std::uint32_t news = std::exchange(untold_, 0); news != 0) board_->raise(news);
 }
 
 void ReaderCore::on_news(const SampleEnvelope& header, std::shared_ptr<const void> data) {
-  on_outcome(cache_.add(header, std::move(data), 0, wall_ns()), header);
+  untold_ |= note_outcome(cache_.add(header, std::move(data), 0, wall_ns()), header);
+  tell();
 }
 
-void ReaderCore::on_outcome(SampleCache::Outcome outcome, const SampleEnvelope& header) {
+std::uint32_t ReaderCore::note_outcome(SampleCache::Outcome outcome, const SampleEnvelope& header) {
   using Outcome = SampleCache::Outcome;
   using dds::core::status::SampleRejectedState;
   switch (outcome) {
     case Outcome::unwanted:
-    case Outcome::unknown: return;
-    case Outcome::stored: return board_->raise(StatusBit::data);
-    case Outcome::overwrote: statuses_.lost.count(); return board_->raise(StatusBit::data | StatusBit::lost);
+    case Outcome::unknown: break;
+    case Outcome::stored: return StatusBit::data;
+    case Outcome::overwrote: statuses_.lost.count(); return StatusBit::data | StatusBit::lost;
     case Outcome::no_room:
       statuses_.rejected.note(SampleRejectedState::REJECTED_BY_SAMPLES_LIMIT, InstanceHandle(header.key));
       statuses_.lost.count();
-      return board_->raise(StatusBit::rejected | StatusBit::lost);
+      return StatusBit::rejected | StatusBit::lost;
     case Outcome::too_many_instances:
       statuses_.rejected.note(SampleRejectedState::REJECTED_BY_INSTANCES_LIMIT, InstanceHandle(header.key));
-      return board_->raise(StatusBit::rejected);
+      return StatusBit::rejected;
   }
+  return 0;
 }
 
 void ReaderCore::on_malformed() {

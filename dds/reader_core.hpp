@@ -63,7 +63,10 @@ class ReaderCore {
   void on_history_of_gone(const EndpointId& writer);
   /// A sample of a writer that it matches, or of the history, whose writers may be gone. Null: news without a sample. One
   /// that it had before is left out.
-  void on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data);
+  /// `now_ns`: of the clock of the day. Whoever waits hears of it by `tell`.
+  void on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data, std::int64_t now_ns);
+  /// Lets whoever waits know of what came: once for many samples.
+  void tell();
   /// A sample of a built-in topic, which has no writer. Null: news without a sample.
   void on_news(const SampleEnvelope& header, std::shared_ptr<const void> data);
   /// Bytes that are no sample of the type.
@@ -74,7 +77,8 @@ class ReaderCore {
   [[nodiscard]] std::int64_t check(std::int64_t now_ns);
 
  private:
-  void on_outcome(SampleCache::Outcome outcome, const SampleEnvelope& header);
+  /// The statuses that change by it.
+  [[nodiscard]] std::uint32_t note_outcome(SampleCache::Outcome outcome, const SampleEnvelope& header);
   void unmatch(const EndpointId& writer, bool failed);
   [[nodiscard]] std::int64_t check_leases(std::int64_t now_ns);
 
@@ -89,6 +93,7 @@ class ReaderCore {
   std::map<std::array<std::uint64_t, 2>, std::int64_t> due_;  // by instance, where there is a deadline
   std::function<bool(const void*)> filter_;
   std::string closed_;
+  std::uint32_t untold_ = 0;  // statuses that changed by samples
 };
 
 /// Counts every instance that is past its deadline, and moves that on by the period. Returns the earliest that is left.

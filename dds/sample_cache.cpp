@@ -6,6 +6,8 @@
 namespace spindrift::topics {
 namespace {
 
+constexpr std::size_t spare_max = 1024;
+
 /// When it expires, without an overflow.
 std::int64_t expiry(const SampleEnvelope& header) {
   return header.lifespan_ns >= endless - std::max<std::int64_t>(header.source_timestamp, 0)
@@ -38,7 +40,7 @@ SampleCache::Outcome SampleCache::add(const SampleEnvelope& header, std::shared_
   revive(instance);
   instance.writers.insert(header.writer);
   instance.last_source = header.source_timestamp;
-  instance.key = data;
+  if (!instance.key) instance.key = data;
   store(instance, header, std::move(data));
   return room;
 }
@@ -65,10 +67,10 @@ bool SampleCache::wanted(Instance& instance, const SampleEnvelope& header, std::
 SampleCache::Outcome SampleCache::make_room(Instance& instance) {
   Outcome outcome = Outcome::stored;
   while (rules_.depth > 0 && instance.samples.size() >= rules_.depth) {
-    const Place oldest = *instance.samples.begin();
-    const ReadSample& sample = samples_.at(oldest).sample;
+    const auto oldest = samples_.find(*instance.samples.begin());
+    const ReadSample& sample = oldest->second.sample;
     if (sample.sample_state == sample_not_read && sample.data) outcome = Outcome::overwrote;
-    drop(instance, oldest);
+    drop(oldest);
   }
   if (rules_.waits) return outcome;
   const bool instance_full = rules_.instance_samples_max > 0 && instance.samples.size() >= rules_.instance_samples_max;
@@ -91,9 +93,20 @@ SampleCache::Outcome SampleCache::store(Instance& instance, const SampleEnvelope
                  .source_timestamp = header.source_timestamp,
                  .disposed_generation = instance.disposed_generation,
                  .no_writers_generation = instance.no_writers_generation},
-                expiry(header)};
-  samples_.emplace_hint(samples_.end(), place, std::move(stored));  // as a rule it is the last one
-  instance.samples.emplace_hint(instance.samples.end(), place);
+                &instance, expiry(header)};
+  // As a rule it is the last one.
+  if (spare_.samples.empty()) {
+    samples_.emplace_hint(samples_.end(), place, std::move(stored));
+    instance.samples.emplace_hint(instance.samples.end(), place);
+    return Outcome::stored;
+  }
+  spare_.samples.back().key() = place;
+  spare_.samples.back().mapped() = std::move(stored);
+  samples_.insert(samples_.end(), std::move(spare_.samples.back()));
+  spare_.samples.pop_back();
+  spare_.places.back().value() = place;
+  instance.samples.insert(instance.samples.end(), std::move(spare_.places.back()));
+  spare_.places.pop_back();
   return Outcome::stored;
 }
 
@@ -136,9 +149,9 @@ bool SampleCache::on_gone(const EndpointId& writer, std::int64_t now_ns) {
   return changed;
 }
 
-bool SampleCache::selects(const SampleSelection& which, const Stored& stored, const Instance& instance,
-                          std::int64_t now_ns) const {
+bool SampleCache::selects(const SampleSelection& which, const Stored& stored, std::int64_t now_ns) {
   const ReadSample& sample = stored.sample;
+  const Instance& instance = *stored.instance;
   if (stored.expires_ns <= now_ns || (sample.sample_state & which.sample_states) == 0) return false;
   if ((instance.view_state & which.view_states) == 0 || (instance.state & which.instance_states) == 0) return false;
   if (which.instance && !(*which.instance == sample.instance)) return false;
@@ -147,7 +160,7 @@ bool SampleCache::selects(const SampleSelection& which, const Stored& stored, co
 
 bool SampleCache::any(const SampleSelection& which, std::int64_t now_ns) const {
   return std::any_of(samples_.begin(), samples_.end(), [&](const auto& each) {
-    return selects(which, each.second, instances_.at(each.second.sample.instance.words), now_ns);
+    return selects(which, each.second, now_ns);
   });
 }
 
@@ -155,7 +168,7 @@ std::optional<Digest> SampleCache::next_instance(const SampleSelection& which, s
   for (auto each = which.behind ? instances_.upper_bound(which.behind->words) : instances_.begin(); each != instances_.end();
        ++each) {
     for (const Place& place : each->second.samples) {
-      if (selects(which, samples_.at(place), each->second, now_ns)) return Digest{each->first};
+      if (selects(which, samples_.at(place), now_ns)) return Digest{each->first};
     }
   }
   return std::nullopt;
@@ -167,48 +180,68 @@ std::vector<ReadSample> SampleCache::get(const SampleSelection& asked, bool take
     which.instance = next_instance(which, now_ns);
     if (!which.instance) return {};
   }
-  std::vector<ReadSample> handed;
-  std::vector<Place> places;
-  std::set<std::array<std::uint64_t, 2>> touched;
-  std::vector<Place> expired;
-  for (auto& [place, stored] : samples_) {
-    if (stored.expires_ns <= now_ns) expired.push_back(place);
-    if (handed.size() >= which.most) break;
-    const Instance& instance = instances_.at(stored.sample.instance.words);
-    if (!selects(which, stored, instance, now_ns)) continue;
-    ReadSample& sample = handed.emplace_back(stored.sample);
-    sample.view_state = instance.view_state;
-    sample.instance_state = instance.state;
-    stored.sample.sample_state = sample_read;
-    places.push_back(place);
-    touched.insert(sample.instance.words);
+  const auto [handed, expired] = select(which, now_ns);
+  std::vector<ReadSample> samples;
+  samples.reserve(handed.size());
+  for (const Handed& each : handed) {
+    ReadSample& stored = each.at->second.sample;
+    ReadSample& sample = samples.emplace_back(take ? std::move(stored) : stored);
+    sample.view_state = each.instance->view_state;
+    sample.instance_state = each.instance->state;
+    stored.sample_state = sample_read;
   }
-  rank(handed, instances_);
-  for (const auto& key : touched) instances_.at(key).view_state = view_not_new;
-  if (!take) places.clear();
-  places.insert(places.end(), expired.begin(), expired.end());
-  for (const Place& place : places) {
-    const Digest key = samples_.at(place).sample.instance;
-    drop(instances_.at(key.words), place);
+  rank(samples, handed);
+  for (const Handed& each : handed) each.instance->view_state = view_not_new;
+  const auto let_go = [&](Samples::iterator stored) {
+    const Digest key = stored->second.sample.instance;
+    drop(stored);
     forget_if_done(key);
-  }
-  return handed;
+  };
+  for (std::size_t i = 0; take && i < handed.size(); ++i) let_go(handed[i].at);
+  for (const Samples::iterator each : expired) let_go(each);
+  return samples;
 }
 
-void SampleCache::rank(std::vector<ReadSample>& handed, const Instances& instances) {
+std::pair<std::vector<SampleCache::Handed>, std::vector<SampleCache::Samples::iterator>> SampleCache::select(
+    const SampleSelection& which, std::int64_t now_ns) {
+  std::pair<std::vector<Handed>, std::vector<Samples::iterator>> found;
+  auto& [handed, expired] = found;
+  handed.reserve(std::min(which.most, samples_.size()));
+  for (auto each = samples_.begin(); each != samples_.end(); ++each) {
+    if (each->second.expires_ns <= now_ns) expired.push_back(each);
+    if (handed.size() >= which.most) break;
+    if (selects(which, each->second, now_ns)) handed.push_back({each, each->second.instance});
+  }
+  return found;
+}
+
+void SampleCache::rank(std::vector<ReadSample>& samples, const std::vector<Handed>& handed) {
+  struct Last {
+    std::uint32_t behind = 0;
+    std::uint32_t generation = 0;
+  };
   const auto generation = [](const auto& of) { return of.disposed_generation + of.no_writers_generation; };
-  std::map<std::array<std::uint64_t, 2>, std::pair<std::uint32_t, std::uint32_t>> last;  // how many behind, and the last's
-  for (auto each = handed.rbegin(); each != handed.rend(); ++each) {
-    const auto [of_instance, first] = last.try_emplace(each->instance.words, 0, generation(*each));
-    each->sample_rank = of_instance->second.first++;
-    each->generation_rank = of_instance->second.second - generation(*each);
-    each->absolute_generation_rank = generation(instances.at(each->instance.words)) - generation(*each);
+  std::map<const Instance*, Last> last;
+  auto of_instance = last.end();
+  for (std::size_t i = samples.size(); i-- > 0;) {
+    ReadSample& each = samples[i];
+    const Instance* const instance = handed[i].instance;
+    if (of_instance == last.end() || of_instance->first != instance)
+      of_instance = last.try_emplace(instance, Last{0, generation(each)}).first;
+    each.sample_rank = of_instance->second.behind++;
+    each.generation_rank = of_instance->second.generation - generation(each);
+    each.absolute_generation_rank = generation(*instance) - generation(each);
   }
 }
 
-void SampleCache::drop(Instance& instance, const Place& place) {
-  instance.samples.erase(place);
-  samples_.erase(place);
+void SampleCache::drop(Samples::iterator stored) {
+  Instance& instance = *stored->second.instance;
+  auto place = instance.samples.extract(stored->first);
+  auto sample = samples_.extract(stored);
+  if (spare_.samples.size() >= spare_max) return;
+  sample.mapped() = {};
+  spare_.samples.push_back(std::move(sample));
+  spare_.places.push_back(std::move(place));
 }
 
 // An instance that nobody writes and of which nothing is left would stay for ever.
@@ -243,10 +276,7 @@ std::int64_t SampleCache::purge(std::int64_t now_ns) {
   }
   for (const Digest& key : over) {
     Instance& instance = instances_.at(key.words);
-    while (!instance.samples.empty()) {
-      const Place oldest = *instance.samples.begin();  // the set lets go of its own
-      drop(instance, oldest);
-    }
+    while (!instance.samples.empty()) drop(samples_.find(*instance.samples.begin()));
     forget_if_done(key);
   }
   return next;

@@ -94,20 +94,23 @@ class SampleCache {
   /// Whether a reader that waits has no room for more.
   [[nodiscard]] bool full() const;
   [[nodiscard]] std::size_t size() const noexcept { return samples_.size(); }
-  /// The last sample of the instance, which has its keys. Null: there is none.
+  /// A sample of the instance, which has its keys. Null: there is none.
   [[nodiscard]] std::shared_ptr<const void> key_value(const Digest& instance) const;
 
  private:
   /// The order in which samples are handed out.
   using Place = std::pair<std::int64_t, std::uint64_t>;
+  struct Instance;
   struct Stored {
     ReadSample sample;
-    std::int64_t expires_ns;
+    Instance* instance = nullptr;
+    std::int64_t expires_ns = endless;
   };
+  using Samples = std::map<Place, Stored>;
   struct Instance {
     std::set<Place> samples;
     std::set<EndpointId> writers;
-    std::shared_ptr<const void> key;
+    std::shared_ptr<const void> key;  // a sample of it
     std::uint32_t view_state = view_new;
     std::uint32_t state = instance_alive;
     std::uint32_t disposed_generation = 0;
@@ -117,22 +120,35 @@ class SampleCache {
     std::optional<std::pair<std::int32_t, EndpointId>> owner;
   };
   using Instances = std::map<std::array<std::uint64_t, 2>, Instance>;
+  /// The nodes of samples that went, for those that come: a cache in steady use asks for no memory.
+  struct Spare {
+    std::vector<Samples::node_type> samples;
+    std::vector<std::set<Place>::node_type> places;
+  };
+  /// A sample that is handed out.
+  struct Handed {
+    Samples::iterator at;
+    Instance* instance;
+  };
 
   Outcome store(Instance& instance, const SampleEnvelope& header, std::shared_ptr<const void> data);
   Outcome make_room(Instance& instance);
   [[nodiscard]] bool wanted(Instance& instance, const SampleEnvelope& header, std::int32_t strength) const;
   void revive(Instance& instance);
   Outcome change(Instance& instance, const SampleEnvelope& header, SampleKind kind, std::int64_t now_ns);
-  [[nodiscard]] bool selects(const SampleSelection& which, const Stored& stored, const Instance& instance,
-                             std::int64_t now_ns) const;
+  [[nodiscard]] static bool selects(const SampleSelection& which, const Stored& stored, std::int64_t now_ns);
   [[nodiscard]] std::optional<Digest> next_instance(const SampleSelection& which, std::int64_t now_ns) const;
-  void drop(Instance& instance, const Place& place);
-  static void rank(std::vector<ReadSample>& handed, const Instances& instances);
+  /// The samples that are handed out, and those that have expired before the last of them.
+  [[nodiscard]] std::pair<std::vector<Handed>, std::vector<Samples::iterator>> select(const SampleSelection& which,
+                                                                                      std::int64_t now_ns);
+  void drop(Samples::iterator stored);
+  static void rank(std::vector<ReadSample>& samples, const std::vector<Handed>& handed);
   void forget_if_done(const Digest& key);
 
   CacheRules rules_;
-  std::map<Place, Stored> samples_;
+  Samples samples_;
   Instances instances_;
+  Spare spare_;
   std::uint64_t next_ = 0;
 };
 

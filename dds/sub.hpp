@@ -76,7 +76,8 @@ class Sample {
  public:
   /// One without data.
   Sample() = default;
-  explicit Sample(spindrift::topics::ReadSample read) : data_(std::static_pointer_cast<const T>(read.data)), info_(read) {}
+  explicit Sample(spindrift::topics::ReadSample&& read)
+      : info_(read), data_(std::static_pointer_cast<const T>(std::move(read.data))) {}
   /// Throws PreconditionNotMetError: `info().valid()` is false.
   [[nodiscard]] const T& data() const {
     if (data_ == nullptr)
@@ -87,8 +88,8 @@ class Sample {
   [[nodiscard]] const SampleInfo& info() const { return info_; }
 
  private:
-  std::shared_ptr<const T> data_;
   SampleInfo info_;
+  std::shared_ptr<const T> data_;
 };
 
 /// Samples that were read or taken. They are the reader's own memory, which all readers of the participant share; each stays

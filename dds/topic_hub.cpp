@@ -7,16 +7,21 @@
 
 namespace spindrift::topics {
 
-void TopicHub::on_message(const SampleMessage& message) {
+void TopicHub::on_message(const SampleMessage& message, std::int64_t now_ns) {
   const SampleEnvelope& header = message.header;
   if (const auto own = local_writers_.find(header.writer); own != local_writers_.end()) {
     own->second->on_delivered({header.sequence, message.version});
   }
-  if (local_readers_.empty() || (waiting_.empty() && known(header.writer))) return apply(header, message.bytes);
+  if (local_readers_.empty() || (waiting_.empty() && known(header.writer))) return apply(header, message.bytes, now_ns);
   waiting_.push_back({header, {message.bytes.begin(), message.bytes.end()}});
 }
 
-void TopicHub::apply(const SampleEnvelope& header, std::span<const std::byte> bytes) {
+void TopicHub::end_batch() {
+  for (const auto& [id, reader] : local_readers_) reader->tell();
+  hold_or_go_on();
+}
+
+void TopicHub::apply(const SampleEnvelope& header, std::span<const std::byte> bytes, std::int64_t now_ns) {
   if (static_cast<SampleKind>(header.kind) == SampleKind::gone) {
     if (!writers_.contains(header.writer)) ended_early_.insert(header.writer);
     history_.on_gone(header.writer);
@@ -28,12 +33,13 @@ void TopicHub::apply(const SampleEnvelope& header, std::span<const std::byte> by
   const std::shared_ptr<const void> data = decoded(header, bytes);
   if (!data) return;
   for (const auto& [id, reader] : local_readers_) {
-    if (reader->wants(header.writer)) give(*reader, header, data);
+    if (reader->wants(header.writer)) give(*reader, header, data, now_ns);
   }
 }
 
-void TopicHub::give(ReaderCore& reader, const SampleEnvelope& header, std::shared_ptr<const void> data) {
-  reader.on_sample(header, header.kind == static_cast<std::uint8_t>(SampleKind::data) ? std::move(data) : nullptr);
+void TopicHub::give(ReaderCore& reader, const SampleEnvelope& header, std::shared_ptr<const void> data,
+                    std::int64_t now_ns) {
+  reader.on_sample(header, header.kind == static_cast<std::uint8_t>(SampleKind::data) ? std::move(data) : nullptr, now_ns);
 }
 
 std::shared_ptr<const void> TopicHub::decoded(const SampleEnvelope& header, std::span<const std::byte> bytes) {
@@ -165,8 +171,9 @@ void TopicHub::apply_waiting() {
   while (!waiting_.empty() && known(waiting_.front().header.writer)) {
     const Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
-    apply(next.header, next.bytes);
+    apply(next.header, next.bytes, wall_ns());
   }
+  for (const auto& [id, reader] : local_readers_) reader->tell();
 }
 
 void TopicHub::add_reader(const std::shared_ptr<ReaderCore>& reader) {
@@ -180,6 +187,7 @@ void TopicHub::add_reader(const std::shared_ptr<ReaderCore>& reader) {
 void TopicHub::give_history(ReaderCore& reader, const EndpointId* writer) {
   // A reader of lower durability than the sample's writer offers may have it; one of none wants none.
   const std::uint8_t asked = reader.facts().qos.durability;
+  const std::int64_t now_ns = wall_ns();
   std::set<EndpointId> gone;
   for (const KeptSample& each : asked == 0 ? std::vector<KeptSample>{} : history_.all()) {
     if (writer != nullptr && each.header.writer != *writer) continue;
@@ -187,17 +195,18 @@ void TopicHub::give_history(ReaderCore& reader, const EndpointId* writer) {
     if (!types_.reads(each.header.type) || each.header.durability < asked || ignored_.contains(each.header.writer) ||
         (writers_.contains(each.header.writer) && !reader.wants(each.header.writer)))
       continue;
-    if (const auto data = decoded(each.header, *each.bytes)) give(reader, each.header, data);
+    if (const auto data = decoded(each.header, *each.bytes)) give(reader, each.header, data, now_ns);
     if (!reader.wants(each.header.writer)) gone.insert(each.header.writer);
   }
   for (const EndpointId& each : gone) reader.on_history_of_gone(each);
+  reader.tell();
 }
 
 void TopicHub::remove_reader(const EndpointId& id) {
   local_readers_.erase(id);
   // Nobody waits for the news of writers any more.
   if (local_readers_.empty()) {
-    for (const Waiting& each : std::exchange(waiting_, {})) apply(each.header, each.bytes);
+    for (const Waiting& each : std::exchange(waiting_, {})) apply(each.header, each.bytes, wall_ns());
   }
   hold_or_go_on();
 }

@@ -40,8 +40,10 @@ class TopicHub {
   void open(const TypeSupport& type) noexcept { types_.open(type); }
   void hold_by(SubgroupHold& hold) noexcept { hold_ = &hold; }
 
-  /// A message of the topic.
-  void on_message(const SampleMessage& message);
+  /// A message of the topic, at that time of the clock of the day. Whoever waits for samples hears of it by `end_batch`.
+  void on_message(const SampleMessage& message, std::int64_t now_ns);
+  /// The last of the messages that came together is given.
+  void end_batch();
   /// A writer or reader of the topic is there, or has changed; or it is gone: all of a writer was delivered, and may wait.
   /// `ignored`: it is to match nothing here.
   void on_endpoint(const EndpointFacts& facts, bool ignored);
@@ -93,8 +95,8 @@ class TopicHub {
   };
   [[nodiscard]] bool known(const EndpointId& writer) const { return writers_.contains(writer); }
   void depart(const EndpointId& writer, const Departure& departure);
-  void apply(const SampleEnvelope& header, std::span<const std::byte> bytes);
-  void give(ReaderCore& reader, const SampleEnvelope& header, std::shared_ptr<const void> data);
+  void apply(const SampleEnvelope& header, std::span<const std::byte> bytes, std::int64_t now_ns);
+  static void give(ReaderCore& reader, const SampleEnvelope& header, std::shared_ptr<const void> data, std::int64_t now_ns);
   /// The sample, or null where the bytes are none, which readers and the log are told.
   [[nodiscard]] std::shared_ptr<const void> decoded(const SampleEnvelope& header, std::span<const std::byte> bytes);
   void apply_waiting();

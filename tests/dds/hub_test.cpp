@@ -57,7 +57,8 @@ class Hub {
     header.sequence = ++sequence_;
     header.key = key;
     header.kind = static_cast<std::uint8_t>(kind);
-    hub_.on_message({header, bytes});
+    hub_.on_message({header, bytes}, wall_ns());
+    hub_.end_batch();
   }
 
   Monitor monitor_;
