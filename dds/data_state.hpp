@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <spindrift/dds/sample_cache.hpp>
+#include <spindrift/dds/read_sample.hpp>
 #include <spindrift/dds/core.hpp>
 
 namespace dds::sub::status {

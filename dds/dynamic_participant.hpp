@@ -13,7 +13,7 @@
 
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/dds/dynamic_sample.hpp>
-#include <spindrift/dds/sample_cache.hpp>
+#include <spindrift/dds/read_sample.hpp>
 
 namespace spindrift::topics {
 

@@ -12,7 +12,7 @@
 
 #include <spindrift/dds/living.hpp>
 #include <spindrift/dds/qos.hpp>
-#include <spindrift/dds/sample_cache.hpp>
+#include <spindrift/dds/read_sample.hpp>
 #include <spindrift/dds/status.hpp>
 #include <spindrift/dds/status_board.hpp>
 #include <spindrift/dds/type_support.hpp>

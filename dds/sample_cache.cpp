@@ -17,6 +17,12 @@ std::int64_t expiry(const SampleEnvelope& header) {
 
 }  // namespace
 
+SampleCache::~SampleCache() {
+  instances_.clear();
+  arrived_.clear_and_dispose(std::default_delete<Stored>());
+  spare_.clear_and_dispose(std::default_delete<Stored>());
+}
+
 SampleCache::Outcome SampleCache::add(const SampleEnvelope& header, std::shared_ptr<const void> data, std::int32_t strength,
                                       std::int64_t now_ns) {
   const auto kind = static_cast<SampleKind>(header.kind);
@@ -61,20 +67,27 @@ bool SampleCache::wanted(Instance& instance, const SampleEnvelope& header, std::
   }
   // In the order of the sources, what is older than all that a history of the last ones holds would be dropped at once.
   return !(rules_.by_source && rules_.depth > 0 && instance.samples.size() >= rules_.depth &&
-           header.source_timestamp < instance.samples.begin()->first);
+           header.source_timestamp < oldest(instance).sample.source_timestamp);
+}
+
+SampleCache::Stored& SampleCache::oldest(Instance& instance) const {
+  const auto by_source = [](const Stored& some, const Stored& other) {
+    return some.sample.source_timestamp < other.sample.source_timestamp;
+  };
+  if (!rules_.by_source) return instance.samples.front();
+  return *std::min_element(instance.samples.begin(), instance.samples.end(), by_source);
 }
 
 SampleCache::Outcome SampleCache::make_room(Instance& instance) {
   Outcome outcome = Outcome::stored;
   while (rules_.depth > 0 && instance.samples.size() >= rules_.depth) {
-    const auto oldest = samples_.find(*instance.samples.begin());
-    const ReadSample& sample = oldest->second.sample;
-    if (sample.sample_state == sample_not_read && sample.data) outcome = Outcome::overwrote;
-    drop(oldest);
+    Stored& going = oldest(instance);
+    if (going.sample.sample_state == sample_not_read && going.sample.data) outcome = Outcome::overwrote;
+    drop(going);
   }
   if (rules_.waits) return outcome;
   const bool instance_full = rules_.instance_samples_max > 0 && instance.samples.size() >= rules_.instance_samples_max;
-  const bool all_full = rules_.samples_max > 0 && samples_.size() >= rules_.samples_max;
+  const bool all_full = rules_.samples_max > 0 && arrived_.size() >= rules_.samples_max;
   return instance_full || all_full ? Outcome::no_room : outcome;
 }
 
@@ -86,27 +99,18 @@ void SampleCache::revive(Instance& instance) {
 }
 
 SampleCache::Outcome SampleCache::store(Instance& instance, const SampleEnvelope& header, std::shared_ptr<const void> data) {
-  const Place place{rules_.by_source ? header.source_timestamp : 0, next_++};
-  Stored stored{{.data = std::move(data),
-                 .instance = header.key,
-                 .writer = header.writer,
-                 .source_timestamp = header.source_timestamp,
-                 .disposed_generation = instance.disposed_generation,
-                 .no_writers_generation = instance.no_writers_generation},
-                &instance, expiry(header)};
-  // As a rule it is the last one.
-  if (spare_.samples.empty()) {
-    samples_.emplace_hint(samples_.end(), place, std::move(stored));
-    instance.samples.emplace_hint(instance.samples.end(), place);
-    return Outcome::stored;
-  }
-  spare_.samples.back().key() = place;
-  spare_.samples.back().mapped() = std::move(stored);
-  samples_.insert(samples_.end(), std::move(spare_.samples.back()));
-  spare_.samples.pop_back();
-  spare_.places.back().value() = place;
-  instance.samples.insert(instance.samples.end(), std::move(spare_.places.back()));
-  spare_.places.pop_back();
+  auto made = spare_.empty() ? std::make_unique<Stored>() : std::unique_ptr<Stored>(&spare_.front());
+  if (!spare_.empty()) spare_.pop_front();
+  made->sample = {.data = std::move(data),
+                  .instance = header.key,
+                  .writer = header.writer,
+                  .source_timestamp = header.source_timestamp,
+                  .disposed_generation = instance.disposed_generation,
+                  .no_writers_generation = instance.no_writers_generation};
+  made->instance = &instance;
+  made->expires_ns = expiry(header);
+  instance.samples.push_back(*made);
+  arrived_.push_back(*made.release());  // the list has it now
   return Outcome::stored;
 }
 
@@ -159,17 +163,14 @@ bool SampleCache::selects(const SampleSelection& which, const Stored& stored, st
 }
 
 bool SampleCache::any(const SampleSelection& which, std::int64_t now_ns) const {
-  return std::any_of(samples_.begin(), samples_.end(), [&](const auto& each) {
-    return selects(which, each.second, now_ns);
-  });
+  return std::ranges::any_of(arrived_, [&](const Stored& each) { return selects(which, each, now_ns); });
 }
 
 std::optional<Digest> SampleCache::next_instance(const SampleSelection& which, std::int64_t now_ns) const {
   for (auto each = which.behind ? instances_.upper_bound(which.behind->words) : instances_.begin(); each != instances_.end();
        ++each) {
-    for (const Place& place : each->second.samples) {
-      if (selects(which, samples_.at(place), now_ns)) return Digest{each->first};
-    }
+    const bool any = std::ranges::any_of(each->second.samples, [&](const Stored& of) { return selects(which, of, now_ns); });
+    if (any) return Digest{each->first};
   }
   return std::nullopt;
 }
@@ -180,42 +181,43 @@ std::vector<ReadSample> SampleCache::get(const SampleSelection& asked, bool take
     which.instance = next_instance(which, now_ns);
     if (!which.instance) return {};
   }
-  const auto [handed, expired] = select(which, now_ns);
+  const Found found = find(which, now_ns);
   std::vector<ReadSample> samples;
-  samples.reserve(handed.size());
-  for (const Handed& each : handed) {
-    ReadSample& stored = each.at->second.sample;
-    ReadSample& sample = samples.emplace_back(take ? std::move(stored) : stored);
-    sample.view_state = each.instance->view_state;
-    sample.instance_state = each.instance->state;
-    stored.sample_state = sample_read;
+  samples.reserve(found.asked.size());
+  for (Stored* const each : found.asked) {
+    ReadSample& sample = samples.emplace_back(take ? std::move(each->sample) : each->sample);
+    sample.view_state = each->instance->view_state;
+    sample.instance_state = each->instance->state;
+    each->sample.sample_state = sample_read;
   }
-  rank(samples, handed);
-  for (const Handed& each : handed) each.instance->view_state = view_not_new;
-  const auto let_go = [&](Samples::iterator stored) {
-    const Digest key = stored->second.sample.instance;
+  rank(samples, found.asked);
+  for (const Stored* const each : found.asked) each->instance->view_state = view_not_new;
+  const auto let_go = [&](Stored& stored) {
+    const Digest key = stored.sample.instance;
     drop(stored);
     forget_if_done(key);
   };
-  for (std::size_t i = 0; take && i < handed.size(); ++i) let_go(handed[i].at);
-  for (const Samples::iterator each : expired) let_go(each);
+  for (std::size_t i = 0; take && i < found.asked.size(); ++i) let_go(*found.asked[i]);
+  for (Stored* const each : found.expired) let_go(*each);
   return samples;
 }
 
-std::pair<std::vector<SampleCache::Handed>, std::vector<SampleCache::Samples::iterator>> SampleCache::select(
-    const SampleSelection& which, std::int64_t now_ns) {
-  std::pair<std::vector<Handed>, std::vector<Samples::iterator>> found;
-  auto& [handed, expired] = found;
-  handed.reserve(std::min(which.most, samples_.size()));
-  for (auto each = samples_.begin(); each != samples_.end(); ++each) {
-    if (each->second.expires_ns <= now_ns) expired.push_back(each);
-    if (handed.size() >= which.most) break;
-    if (selects(which, each->second, now_ns)) handed.push_back({each, each->second.instance});
+SampleCache::Found SampleCache::find(const SampleSelection& which, std::int64_t now_ns) {
+  Found found;
+  const std::size_t most = rules_.by_source ? SIZE_MAX : which.most;
+  found.asked.reserve(std::min(most, arrived_.size()));
+  for (Stored& each : arrived_) {
+    if (each.expires_ns <= now_ns) found.expired.push_back(&each);
+    if (found.asked.size() >= most) break;
+    if (selects(which, each, now_ns)) found.asked.push_back(&each);
   }
+  if (!rules_.by_source) return found;
+  std::ranges::stable_sort(found.asked, {}, [](const Stored* each) { return each->sample.source_timestamp; });
+  found.asked.resize(std::min(which.most, found.asked.size()));
   return found;
 }
 
-void SampleCache::rank(std::vector<ReadSample>& samples, const std::vector<Handed>& handed) {
+void SampleCache::rank(std::vector<ReadSample>& samples, const std::vector<Stored*>& stored) {
   struct Last {
     std::uint32_t behind = 0;
     std::uint32_t generation = 0;
@@ -225,7 +227,7 @@ void SampleCache::rank(std::vector<ReadSample>& samples, const std::vector<Hande
   auto of_instance = last.end();
   for (std::size_t i = samples.size(); i-- > 0;) {
     ReadSample& each = samples[i];
-    const Instance* const instance = handed[i].instance;
+    const Instance* const instance = stored[i]->instance;
     if (of_instance == last.end() || of_instance->first != instance)
       of_instance = last.try_emplace(instance, Last{0, generation(each)}).first;
     each.sample_rank = of_instance->second.behind++;
@@ -234,14 +236,12 @@ void SampleCache::rank(std::vector<ReadSample>& samples, const std::vector<Hande
   }
 }
 
-void SampleCache::drop(Samples::iterator stored) {
-  Instance& instance = *stored->second.instance;
-  auto place = instance.samples.extract(stored->first);
-  auto sample = samples_.extract(stored);
-  if (spare_.samples.size() >= spare_max) return;
-  sample.mapped() = {};
-  spare_.samples.push_back(std::move(sample));
-  spare_.places.push_back(std::move(place));
+void SampleCache::drop(Stored& stored) {
+  stored.instance->samples.erase(stored.instance->samples.iterator_to(stored));
+  arrived_.erase(arrived_.iterator_to(stored));
+  if (spare_.size() >= spare_max) return std::default_delete<Stored>()(&stored);
+  stored.sample.data.reset();
+  spare_.push_front(stored);
 }
 
 // An instance that nobody writes and of which nothing is left would stay for ever.
@@ -276,7 +276,7 @@ std::int64_t SampleCache::purge(std::int64_t now_ns) {
   }
   for (const Digest& key : over) {
     Instance& instance = instances_.at(key.words);
-    while (!instance.samples.empty()) drop(samples_.find(*instance.samples.begin()));
+    while (!instance.samples.empty()) drop(instance.samples.front());
     forget_if_done(key);
   }
   return next;
@@ -292,7 +292,7 @@ std::vector<Digest> SampleCache::alive() const {
 
 bool SampleCache::full() const {
   if (!rules_.waits) return false;
-  if (rules_.samples_max > 0 && samples_.size() >= rules_.samples_max) return true;
+  if (rules_.samples_max > 0 && arrived_.size() >= rules_.samples_max) return true;
   return rules_.instance_samples_max > 0 && std::any_of(instances_.begin(), instances_.end(), [&](const auto& each) {
            return each.second.samples.size() >= rules_.instance_samples_max;
          });

@@ -2,23 +2,21 @@
 // and instances (DDS 1.4, 2.2.2.5.1). It is bounded as the reader's History and ResourceLimits say.
 #pragma once
 
-#include <compare>
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include <boost/intrusive/list.hpp>
+
+#include <spindrift/dds/read_sample.hpp>
 #include <spindrift/dds/sample_message.hpp>
 
 namespace spindrift::topics {
-
-// The bits of states, by OMG's numbers.
-inline constexpr std::uint32_t sample_read = 1, sample_not_read = 2;
-inline constexpr std::uint32_t view_new = 1, view_not_new = 2;
-inline constexpr std::uint32_t instance_alive = 1, instance_disposed = 2, instance_no_writers = 4;
 
 /// The bounds and rules of a reader's cache. A count of 0 is no bound.
 struct CacheRules {
@@ -34,34 +32,6 @@ struct CacheRules {
   bool waits = false;  ///< reliable, of a history of all: nothing is dropped; `full` says that nothing more is to come
 };
 
-/// A sample as it is handed out, with what is known of it then.
-struct ReadSample {
-  std::shared_ptr<const void> data;  ///< null: only its instance's state changed
-  Digest instance;
-  EndpointId writer;
-  std::int64_t source_timestamp = 0;
-  std::uint32_t sample_state = sample_not_read;
-  std::uint32_t view_state = view_new;
-  std::uint32_t instance_state = instance_alive;
-  std::uint32_t disposed_generation = 0;
-  std::uint32_t no_writers_generation = 0;
-  std::uint32_t sample_rank = 0;               ///< so many of its instance are behind it in what is handed out
-  std::uint32_t generation_rank = 0;           ///< generations between it and the last of its instance in what is handed out
-  std::uint32_t absolute_generation_rank = 0;  ///< and the last that came
-};
-
-/// The samples that a call asks for.
-struct SampleSelection {
-  std::uint32_t sample_states = 3;
-  std::uint32_t view_states = 3;
-  std::uint32_t instance_states = 7;
-  std::size_t most = SIZE_MAX;
-  std::optional<Digest> instance{};
-  bool from_first = false;                     ///< the first instance of which there are such samples
-  std::optional<Digest> behind{};              ///< the first instance behind that one of which there are such samples
-  std::function<bool(const void*)> matches{};  ///< empty: all; not asked of samples without data
-};
-
 /// Not thread-safe.
 class SampleCache {
  public:
@@ -75,6 +45,9 @@ class SampleCache {
   };
 
   explicit SampleCache(const CacheRules& rules) : rules_(rules) {}
+  ~SampleCache();
+  SampleCache(const SampleCache&) = delete;
+  SampleCache& operator=(const SampleCache&) = delete;
   /// From now on samples that come sooner than so are left out.
   void change_separation(std::int64_t separation_ns) noexcept { rules_.separation_ns = separation_ns; }
   void change_lifecycle(std::int64_t no_writers_ns_max, std::int64_t disposed_ns_max) noexcept;
@@ -93,42 +66,38 @@ class SampleCache {
   [[nodiscard]] bool any(const SampleSelection& which, std::int64_t now_ns) const;
   /// Whether a reader that waits has no room for more.
   [[nodiscard]] bool full() const;
-  [[nodiscard]] std::size_t size() const noexcept { return samples_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return arrived_.size(); }
   /// A sample of the instance, which has its keys. Null: there is none.
   [[nodiscard]] std::shared_ptr<const void> key_value(const Digest& instance) const;
 
  private:
-  /// The order in which samples are handed out.
-  using Place = std::pair<std::int64_t, std::uint64_t>;
   struct Instance;
+  using Hook = boost::intrusive::list_member_hook<>;
   struct Stored {
     ReadSample sample;
     Instance* instance = nullptr;
     std::int64_t expires_ns = endless;
+    Hook in_order{};     ///< of what came, or of what is spare
+    Hook in_instance{};  ///< of what came of it
   };
-  using Samples = std::map<Place, Stored>;
+  using Samples = boost::intrusive::list<Stored, boost::intrusive::member_hook<Stored, Hook, &Stored::in_order>>;
   struct Instance {
-    std::set<Place> samples;
-    std::set<EndpointId> writers;
-    std::shared_ptr<const void> key;  // a sample of it
+    boost::intrusive::list<Stored, boost::intrusive::member_hook<Stored, Hook, &Stored::in_instance>> samples{};
+    std::set<EndpointId> writers{};
+    std::shared_ptr<const void> key{};  // a sample of it
     std::uint32_t view_state = view_new;
     std::uint32_t state = instance_alive;
     std::uint32_t disposed_generation = 0;
     std::uint32_t no_writers_generation = 0;
-    std::int64_t ended_ns = 0;                // when it came to its state, if it is not alive
-    std::optional<std::int64_t> last_source;  // of a sample that was taken in
-    std::optional<std::pair<std::int32_t, EndpointId>> owner;
+    std::int64_t ended_ns = 0;                  // when it came to its state, if it is not alive
+    std::optional<std::int64_t> last_source{};  // of a sample that was taken in
+    std::optional<std::pair<std::int32_t, EndpointId>> owner{};
   };
   using Instances = std::map<std::array<std::uint64_t, 2>, Instance>;
-  /// The nodes of samples that went, for those that come: a cache in steady use asks for no memory.
-  struct Spare {
-    std::vector<Samples::node_type> samples;
-    std::vector<std::set<Place>::node_type> places;
-  };
-  /// A sample that is handed out.
-  struct Handed {
-    Samples::iterator at;
-    Instance* instance;
+  /// Samples by a call: those that it hands out, and others whose time is over.
+  struct Found {
+    std::vector<Stored*> asked{};
+    std::vector<Stored*> expired{};
   };
 
   Outcome store(Instance& instance, const SampleEnvelope& header, std::shared_ptr<const void> data);
@@ -138,18 +107,17 @@ class SampleCache {
   Outcome change(Instance& instance, const SampleEnvelope& header, SampleKind kind, std::int64_t now_ns);
   [[nodiscard]] static bool selects(const SampleSelection& which, const Stored& stored, std::int64_t now_ns);
   [[nodiscard]] std::optional<Digest> next_instance(const SampleSelection& which, std::int64_t now_ns) const;
-  /// The samples that are handed out, and those that have expired before the last of them.
-  [[nodiscard]] std::pair<std::vector<Handed>, std::vector<Samples::iterator>> select(const SampleSelection& which,
-                                                                                      std::int64_t now_ns);
-  void drop(Samples::iterator stored);
-  static void rank(std::vector<ReadSample>& samples, const std::vector<Handed>& handed);
+  [[nodiscard]] Found find(const SampleSelection& which, std::int64_t now_ns);
+  /// The first of the instance to go; it has one.
+  [[nodiscard]] Stored& oldest(Instance& instance) const;
+  void drop(Stored& stored);
+  static void rank(std::vector<ReadSample>& samples, const std::vector<Stored*>& stored);
   void forget_if_done(const Digest& key);
 
   CacheRules rules_;
-  Samples samples_;
+  Samples arrived_;
+  Samples spare_;  // the memory of samples that went, for those that come
   Instances instances_;
-  Spare spare_;
-  std::uint64_t next_ = 0;
 };
 
 }  // namespace spindrift::topics

@@ -28,12 +28,11 @@ void TopicHub::apply(const SampleEnvelope& header, std::span<const std::byte> by
     return forget_writer(header.writer, false);
   }
   history_.add(header, bytes);
-  const auto wants = [&](const auto& each) { return each.second->wants(header.writer); };
-  if (std::none_of(local_readers_.begin(), local_readers_.end(), wants)) return;
-  const std::shared_ptr<const void> data = decoded(header, bytes);
-  if (!data) return;
+  std::shared_ptr<const void> data;
   for (const auto& [id, reader] : local_readers_) {
-    if (reader->wants(header.writer)) give(*reader, header, data, now_ns);
+    if (!reader->wants(header.writer)) continue;
+    if (!data && !(data = decoded(header, bytes))) return;
+    give(*reader, header, data, now_ns);
   }
 }
 
