@@ -63,7 +63,7 @@ class ReaderCore {
   void on_history_of_gone(const EndpointId& writer);
   /// A sample of a writer that it matches, or of the history, whose writers may be gone. Null: news without a sample. One
   /// that it had before is left out.
-  /// `now_ns`: of the clock of the day. Whoever waits hears of it by `tell`.
+  /// `now_ns`: of the clock of the day. `tell` lets those know who wait for samples.
   void on_sample(const SampleEnvelope& header, std::shared_ptr<const void> data, std::int64_t now_ns);
   /// Lets whoever waits know of what came: once for many samples.
   void tell();

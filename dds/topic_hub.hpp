@@ -40,7 +40,7 @@ class TopicHub {
   void open(const TypeSupport& type) noexcept { types_.open(type); }
   void hold_by(SubgroupHold& hold) noexcept { hold_ = &hold; }
 
-  /// A message of the topic, at that time of the clock of the day. Whoever waits for samples hears of it by `end_batch`.
+  /// A message of the topic came, at that time of the clock of the day. `end_batch` lets those know who wait for samples.
   void on_message(const SampleMessage& message, std::int64_t now_ns);
   /// The last of the messages that came together is given.
   void end_batch();
