@@ -113,18 +113,20 @@ template <class T, auto... members>
 
 template <class T>
 [[nodiscard]] Result<std::shared_ptr<const void>> decode_sample(std::span<const std::byte> bytes) {
-  auto value = std::make_shared<T>();
   if constexpr (lies_in_place<T>()) {
     if (bytes.size() != sizeof(T)) return wrong_size(bytes.size(), sizeof(T));
+    auto value = std::make_shared_for_overwrite<T>();
     std::memcpy(static_cast<void*>(value.get()), bytes.data(), sizeof(T));
     if (!bools_hold(*value)) return wrong_bool();
+    return std::shared_ptr<const void>(std::move(value));
   } else {
+    auto value = std::make_shared<T>();
     CdrReader reader(bytes);
     if (read_field(reader, *value)) {
     }  // `finish` knows
     SPINDRIFT_TRY(reader.finish());
+    return std::shared_ptr<const void>(std::move(value));
   }
-  return std::shared_ptr<const void>(std::move(value));
 }
 
 template <class T>
