@@ -43,7 +43,8 @@ void HistoryExchange::ask(Subgroup& subgroup, const EndpointTable& table) {
   awaited.asking = {self_.node, ++last_request_, self_.incarnation};
   awaited.asked = *asked;
   awaited.placed = false;
-  awaited.pieces.clear();
+  awaited.answered.clear();
+  awaited.rest.clear();
   HistoryHeader header;
   header.asking = awaited.asking;
   header.asked = awaited.asked;
@@ -72,17 +73,17 @@ bool HistoryExchange::on_message(Subgroup& subgroup, const Delivery& delivery) {
   const auto own = awaited_.find(&subgroup);
   if (own == awaited_.end() || own->second.asking != header.asking || delivery.sender.value() != own->second.asked.node)
     return true;
-  const auto piece = delivery.payload.subspan(sizeof header);
-  own->second.pieces.insert(own->second.pieces.end(), piece.begin(), piece.end());
-  if (header.kind == static_cast<std::uint32_t>(Kind::last_piece)) {
-    own->second.before.clear();
-    if (!load(own->second.pieces, own->second.before)) {
-      log::warn(log::Room::dds, "a participant's history of topics is none, and is left out",
-                {{"subgroup", subgroup.name()}, {"node", delivery.sender}});
-    }
-    finish(subgroup);
-    settle_if_all();
+  Awaited& awaited = own->second;
+  const bool good = take_piece(delivery.payload.subspan(sizeof header), awaited);
+  const bool last = header.kind == static_cast<std::uint32_t>(Kind::last_piece);
+  if (!good || (last && !awaited.rest.empty())) {
+    log::warn(log::Room::dds, "a participant's history of topics is none, and is left out",
+              {{"subgroup", subgroup.name()}, {"node", delivery.sender}});
   }
+  if (good && !last) return true;
+  awaited.before = std::move(awaited.answered);
+  finish(subgroup);
+  settle_if_all();
   return true;
 }
 
@@ -92,50 +93,61 @@ void HistoryExchange::place(const Subgroup& subgroup, Awaited& awaited) {
   awaited.placed = true;
   for (auto& [topic, hub] : hubs_.all) {
     if (hub.home() != &subgroup) continue;
-    auto& before = awaited.before[topic];
-    std::vector<KeptSample> logged;
+    TopicHistory& before = awaited.before[topic];
+    TopicHistory logged;
     for (KeptSample& each : hub.history().take())
-      (each.header.durability == persistent ? logged : before).push_back(std::move(each));
+      (each.header.durability == persistent ? logged : before).keep(std::move(each));
     hub.history().load(std::move(logged));
   }
 }
 
+// Pieces are made by the thread that sends them: the poller waits for whoever holds the monitor.
 void HistoryExchange::answer(Subgroup& subgroup, const HistoryHeader& request) {
-  ByteWriter writer;
+  std::vector<KeptSample> kept;
   for (auto& [topic, hub] : hubs_.all) {
     if (hub.home() != &subgroup) continue;
-    for (const KeptSample& each : hub.history().all()) {
-      if (each.header.durability == persistent) continue;
-      writer.put_bytes(std::as_bytes(std::span(&each.header, 1)));
-      writer.put(static_cast<std::uint64_t>(each.bytes->size())).put_bytes(*each.bytes);
+    for (KeptSample& each : hub.history().all()) {
+      if (each.header.durability != persistent) kept.push_back(std::move(each));
     }
   }
-  HistoryHeader header = request;
-  const std::uint64_t most = subgroup.message_bytes_max() - sizeof header;
-  errands_.add([&subgroup, header, most, bytes = writer.take()]() mutable {
-    for (std::size_t at = 0;; at += most) {
-      const auto rest = std::span(bytes).subspan(at);
-      const bool last = rest.size() <= most;
-      header.kind = static_cast<std::uint32_t>(last ? Kind::last_piece : Kind::piece);
-      send(subgroup, header, rest.first(last ? rest.size() : most));
-      if (last) return;
-    }
-  });
+  errands_.add([&subgroup, header = request, kept = std::move(kept)] { send_all(subgroup, header, kept); });
 }
 
-bool HistoryExchange::load(std::span<const std::byte> bytes, std::map<std::uint64_t, std::vector<KeptSample>>& to) {
-  ByteReader reader(bytes);
-  while (!reader.rest().empty()) {
+void HistoryExchange::send_all(Subgroup& subgroup, HistoryHeader header, const std::vector<KeptSample>& kept) {
+  const std::size_t most = subgroup.message_bytes_max() - sizeof header;
+  header.kind = static_cast<std::uint32_t>(Kind::piece);
+  std::vector<std::byte> bytes;  // that are not sent yet
+  for (const KeptSample& each : kept) {
+    ByteWriter writer;
+    writer.put_bytes(std::as_bytes(std::span(&each.header, 1)));
+    writer.put(static_cast<std::uint64_t>(each.bytes->size())).put_bytes(*each.bytes);
+    const std::vector<std::byte> sample = writer.take();
+    bytes.insert(bytes.end(), sample.begin(), sample.end());
+    std::size_t sent = 0;
+    for (; bytes.size() - sent > most; sent += most) send(subgroup, header, std::span(bytes).subspan(sent, most));
+    bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(sent));
+  }
+  header.kind = static_cast<std::uint32_t>(Kind::last_piece);
+  send(subgroup, header, bytes);
+}
+
+bool HistoryExchange::take_piece(std::span<const std::byte> piece, Awaited& awaited) {
+  awaited.rest.insert(awaited.rest.end(), piece.begin(), piece.end());
+  std::span<const std::byte> left(awaited.rest);
+  while (!left.empty()) {
+    ByteReader reader(left);
     const auto header = reader.get_bytes(sizeof(SampleEnvelope));
     const auto size = reader.get<std::uint64_t>();
     const auto sample = reader.get_bytes(size);
-    if (!reader.ok()) return false;
+    if (!reader.ok()) break;
     KeptSample kept;
     std::memcpy(&kept.header, header.data(), sizeof kept.header);
     if (!parse_sample(header, kept.header.writer.node)) return false;
     kept.bytes = std::make_shared<const std::vector<std::byte>>(sample.begin(), sample.end());
-    to[kept.header.topic].push_back(std::move(kept));
+    left = reader.rest();
+    awaited.answered[kept.header.topic].keep(std::move(kept));
   }
+  awaited.rest.erase(awaited.rest.begin(), awaited.rest.end() - static_cast<std::ptrdiff_t>(left.size()));
   return true;
 }
 

@@ -59,9 +59,10 @@ class HistoryExchange {
   struct Awaited {
     EndpointId asking;
     EndpointId asked;
-    bool placed = false;                                      ///< the request was delivered here
-    std::map<std::uint64_t, std::vector<KeptSample>> before;  ///< what was kept here before that, by topic
-    std::vector<std::byte> pieces;
+    bool placed = false;                             ///< the request was delivered here
+    std::map<std::uint64_t, TopicHistory> before;    ///< what was kept here before that, by topic
+    std::map<std::uint64_t, TopicHistory> answered;  ///< and there, as far as it has come
+    std::vector<std::byte> rest;                     ///< of a piece: the beginning of a sample
   };
 
   void ask(Subgroup& subgroup, const EndpointTable& table);
@@ -70,7 +71,9 @@ class HistoryExchange {
   void finish(const Subgroup& subgroup);
   void settle_if_all();
   static void send(Subgroup& subgroup, HistoryHeader header, std::span<const std::byte> bytes);
-  [[nodiscard]] static bool load(std::span<const std::byte> bytes, std::map<std::uint64_t, std::vector<KeptSample>>& to);
+  static void send_all(Subgroup& subgroup, HistoryHeader header, const std::vector<KeptSample>& kept);
+  /// Takes the samples out of a piece that are whole now. False: these are none.
+  [[nodiscard]] static bool take_piece(std::span<const std::byte> piece, Awaited& awaited);
 
   Monitor& monitor_;
   Errands& errands_;

@@ -2,11 +2,19 @@
 #include <spindrift/dds/topic_history.hpp>
 
 #include <algorithm>
+#include <random>
 
 namespace spindrift::topics {
 
 namespace {
 constexpr std::uint8_t transient_local = 1;
+}
+
+// A peer that chooses keys does not know which of them fall together here.
+std::size_t TopicHistory::PlaceHash::operator()(const Place& place) const noexcept {
+  static const std::uint64_t seed = std::random_device()();
+  const std::uint64_t mixed = (place.key.words[0] ^ place.key.words[1] ^ place.writer.number ^ seed) * 0x9e3779b97f4a7c15;
+  return mixed ^ (mixed >> 32U);
 }
 
 TopicHistory::Place TopicHistory::place_of(const SampleEnvelope& header) {
@@ -16,8 +24,13 @@ TopicHistory::Place TopicHistory::place_of(const SampleEnvelope& header) {
 void TopicHistory::keep(KeptSample sample) {
   auto& of_instance = kept_[place_of(sample.header)];
   const std::size_t depth = sample.header.depth;
-  of_instance.emplace_back(next_++, std::move(sample));
   while (of_instance.size() > depth) of_instance.pop_front();
+  if (of_instance.size() < depth) {
+    of_instance.emplace_back(next_++, std::move(sample));
+    return;
+  }
+  of_instance.splice(of_instance.end(), of_instance, of_instance.begin());  // the oldest one's memory
+  of_instance.back() = {next_++, std::move(sample)};
 }
 
 void TopicHistory::add(const SampleEnvelope& header, std::span<const std::byte> bytes) {
@@ -30,9 +43,9 @@ void TopicHistory::on_gone(const EndpointId& writer) {
   std::erase_if(kept_, [&](const auto& each) { return each.first.writer == writer; });
 }
 
-void TopicHistory::load(std::vector<KeptSample> before) {
+void TopicHistory::load(TopicHistory before) {
   std::vector<KeptSample> since = take();
-  for (KeptSample& each : before) keep(std::move(each));
+  *this = std::move(before);
   for (KeptSample& each : since) keep(std::move(each));
 }
 
@@ -43,13 +56,14 @@ std::vector<KeptSample> TopicHistory::take() {
 }
 
 std::vector<KeptSample> TopicHistory::all() const {
-  std::map<std::uint64_t, const KeptSample*> in_order;
+  std::vector<const Placed*> in_order;
   for (const auto& [place, samples] : kept_) {
-    for (const auto& [at, sample] : samples) in_order.emplace(at, &sample);
+    for (const Placed& each : samples) in_order.push_back(&each);
   }
+  std::ranges::sort(in_order, {}, [](const Placed* each) { return each->first; });
   std::vector<KeptSample> all;
   all.reserve(in_order.size());
-  for (const auto& [at, sample] : in_order) all.push_back(*sample);
+  for (const Placed* const each : in_order) all.push_back(each->second);
   return all;
 }
 

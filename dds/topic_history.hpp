@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
+#include <list>
 #include <memory>
-#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include <spindrift/dds/sample_message.hpp>
@@ -20,12 +19,13 @@ struct KeptSample {
 /// Not thread-safe.
 class TopicHistory {
  public:
-  /// Keeps one, and drops what its depth leaves no room for.
+  /// Keeps one, if it is for late joiners, and drops what its depth leaves no room for.
   void add(const SampleEnvelope& header, std::span<const std::byte> bytes);
+  void keep(KeptSample sample);
   /// The writer is gone: what it kept itself (TRANSIENT_LOCAL) goes with it.
   void on_gone(const EndpointId& writer);
-  /// Puts what another participant kept before all that there is here in front of it.
-  void load(std::vector<KeptSample> before);
+  /// Puts what was kept before all that there is here in front of it. It takes as long as there is much here, not there.
+  void load(TopicHistory before);
   /// All that is kept, oldest first; and the same, after which nothing is.
   [[nodiscard]] std::vector<KeptSample> all() const;
   [[nodiscard]] std::vector<KeptSample> take();
@@ -34,15 +34,16 @@ class TopicHistory {
   struct Place {
     EndpointId writer;  ///< nobody: the topic's
     Digest key;
-    auto operator<=>(const Place& other) const noexcept {
-      return std::tie(writer, key.words) <=> std::tie(other.writer, other.key.words);
-    }
     bool operator==(const Place&) const noexcept = default;
   };
+  struct PlaceHash {
+    std::size_t operator()(const Place& place) const noexcept;
+  };
   [[nodiscard]] static Place place_of(const SampleEnvelope& header);
-  void keep(KeptSample sample);
+  /// A sample, with its place in all.
+  using Placed = std::pair<std::uint64_t, KeptSample>;
 
-  std::map<Place, std::deque<std::pair<std::uint64_t, KeptSample>>> kept_;  // by instance: with the place in all
+  std::unordered_map<Place, std::list<Placed>, PlaceHash> kept_;  // by instance
   std::uint64_t next_ = 0;
 };
 
