@@ -42,6 +42,18 @@ decltype(auto) inside(const Call& call) {
   }
 }
 
+/// False: it timed out.
+template <class Call>
+bool in_time(const Call& call) {
+  try {
+    inside(call);
+    return true;
+  } catch (const Exception& thrown) {
+    if (thrown.error().kind() != ErrorKind::timed_out) throw;
+    return false;
+  }
+}
+
 /// The endpoint with whose description the names of fields are known comes first.
 void take_type(AnnouncedTopic& topic) {
   std::optional<Error> fault;
@@ -99,23 +111,24 @@ std::uint64_t DynamicReader::lost() const {
 }
 
 bool DynamicWriter::write(const DynamicSample& sample) {
-  try {
-    inside([&] { entity_->write(sample.bytes(), sample.key(), std::nullopt); });
-    return true;
-  } catch (const Exception& thrown) {
-    if (thrown.error().kind() != ErrorKind::timed_out) throw;
-    return false;
-  }
+  return in_time([&] { entity_->write(sample.bytes(), sample.key(), std::nullopt); });
+}
+
+bool DynamicWriter::write(const DynamicSample& sample, std::int64_t source_timestamp) {
+  const auto when = dds::core::Time::from_nanosecs(source_timestamp);
+  return in_time([&] { entity_->write(sample.bytes(), sample.key(), when); });
+}
+
+bool DynamicWriter::dispose(const DynamicSample& of) {
+  return in_time([&] { entity_->dispose(of.bytes(), of.key()); });
+}
+
+bool DynamicWriter::unregister(const DynamicSample& of) {
+  return in_time([&] { entity_->unregister(of.bytes(), of.key()); });
 }
 
 bool DynamicWriter::is_delivered() {
-  try {
-    inside([&] { entity_->wait_for_acknowledgments(try_for); });
-    return true;
-  } catch (const Exception& thrown) {
-    if (thrown.error().kind() != ErrorKind::timed_out) throw;
-    return false;
-  }
+  return in_time([&] { entity_->wait_for_acknowledgments(try_for); });
 }
 
 std::size_t DynamicWriter::readers() const { return entity_->matched().size(); }
@@ -124,6 +137,8 @@ DynamicParticipant::DynamicParticipant(std::uint32_t domain, const std::string& 
                                        const std::vector<ConfigOverride>& overrides)
     : entity_(std::make_shared<ParticipantEntity>(DomainCore::join(domain, told(dds::domain::qos::DomainParticipantQos()),
                                                                    DomainCore::config(domain, file, overrides)))) {}
+
+EndpointId DynamicParticipant::id() const { return entity_->core()->self(); }
 
 std::vector<AnnouncedTopic> DynamicParticipant::topics() const {
   std::map<std::string, AnnouncedTopic> found;
@@ -177,7 +192,8 @@ DynamicReader DynamicParticipant::read(const AnnouncedTopic& topic, const Dynami
     around << Partition("*");
     dds::sub::qos::DataReaderQos qos;
     qos << Reliability::BestEffort() << ownership_of(topic);
-    qos << (how.bytes_max > 0 ? History::KeepAll() : History::KeepLast(kept_of_instance));
+    qos << (how.bytes_max > 0 || how.held_max > 0 ? History::KeepAll() : History::KeepLast(kept_of_instance));
+    if (how.held_max > 0) qos << Reliability::Reliable() << ResourceLimits(static_cast<std::int32_t>(how.held_max));
     if (how.from_last) qos << Durability::TransientLocal();
     const auto subscriber = std::make_shared<Surroundings>(entity_, around, Surroundings::Kind::subscriber);
     std::function<bool(const void*)> room;

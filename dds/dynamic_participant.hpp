@@ -46,6 +46,9 @@ struct DynamicReading {
   bool from_last = false;
   /// Keep all that nobody has taken, up to so many bytes; 0: the last thousand samples of each instance.
   std::uint64_t bytes_max = 0;
+  /// Miss nothing: keep all up to so many samples, and hold up the writers then; it matches RELIABLE ones alone. 0: it
+  /// holds up nobody.
+  std::uint32_t held_max = 0;
 };
 
 /// The samples that wait for somebody to take them, where a reader keeps all up to a bound.
@@ -54,8 +57,8 @@ struct ReaderBacklog {
   std::atomic<std::uint64_t> dropped{0};
 };
 
-/// Reads all that comes of a topic, of writers of any partition and quality. It holds up nobody: what nobody takes is
-/// dropped as its DynamicReading says. Any thread.
+/// Reads all that comes of a topic, of writers of any partition and quality. What nobody takes is dropped, or held, as its
+/// DynamicReading says. Any thread.
 class DynamicReader {
  public:
   DynamicReader(std::shared_ptr<ReaderEntity> entity, std::shared_ptr<ReaderBacklog> backlog)
@@ -77,6 +80,11 @@ class DynamicWriter {
   /// False: participants took nothing for the time of `try_for`. Throws bad_argument: it is larger than the topic's
   /// messages; group_closed.
   [[nodiscard]] bool write(const DynamicSample& sample);
+  /// The same of a sample that was written elsewhere, in nanoseconds since 1970.
+  [[nodiscard]] bool write(const DynamicSample& sample, std::int64_t source_timestamp);
+  /// The sample's instance ends, or has this writer no more. As `write`.
+  [[nodiscard]] bool dispose(const DynamicSample& of);
+  [[nodiscard]] bool unregister(const DynamicSample& of);
   /// Whether all participants have all of it; waits for the time of `try_for` at most. Throws group_closed.
   [[nodiscard]] bool is_delivered();
   /// How many readers of the domain it matches.
@@ -94,6 +102,8 @@ class DynamicParticipant {
   /// and as Group.
   DynamicParticipant(std::uint32_t domain, const std::string& file, const std::vector<ConfigOverride>& overrides);
 
+  /// By which its own endpoints and samples are known among others'.
+  [[nodiscard]] EndpointId id() const;
   /// All topics of the domain, by name.
   [[nodiscard]] std::vector<AnnouncedTopic> topics() const;
   /// How many other participants are in the domain.

@@ -26,7 +26,7 @@ class FormSource {
   [[nodiscard]] Form form() const noexcept { return form_; }
   [[nodiscard]] bool ok() const noexcept { return ok_; }
   [[nodiscard]] bool swaps() const noexcept { return swaps_; }
-  [[nodiscard]] bool finished() const noexcept { return ok_ && at_ == bytes_.size(); }
+  [[nodiscard]] bool finished(std::size_t padding_max) const noexcept { return ok_ && rest() <= padding_max; }
   [[nodiscard]] std::size_t at() const noexcept { return at_; }
   [[nodiscard]] std::size_t rest() const noexcept { return bytes_.size() - at_; }
   void fail() noexcept { ok_ = false; }
@@ -66,21 +66,23 @@ class FormSource {
   bool ok_ = true;
 };
 
-/// Appends values in the order of this machine, which is little endian.
+/// Appends values, in the order of this machine, which is little endian, unless they are to be portable in the other one.
 class FormSink {
  public:
-  explicit FormSink(Form form) : form_(form) {
+  explicit FormSink(Form form, ByteOrder order = ByteOrder::little) : form_(form), swaps_(order == ByteOrder::big) {
     if (form_ == Form::in_place) return;
-    bytes_ = {std::byte{0}, std::byte{1}, std::byte{0}, std::byte{0}};
+    bytes_ = {std::byte{0}, std::byte{swaps_ ? std::uint8_t{0} : std::uint8_t{1}}, std::byte{0}, std::byte{0}};
     base_ = encapsulation_bytes;
   }
   [[nodiscard]] Form form() const noexcept { return form_; }
+  [[nodiscard]] bool swaps() const noexcept { return swaps_; }
   [[nodiscard]] std::size_t at() const noexcept { return bytes_.size(); }
   void align(std::size_t alignment) {
     bytes_.resize(base_ + (bytes_.size() - base_ + alignment - 1) / alignment * alignment);
   }
   void put(const std::byte* from, std::size_t count) { bytes_.insert(bytes_.end(), from, from + count); }
   void put_count(std::uint32_t count) {
+    if (swaps_) count = __builtin_bswap32(count);
     align(sizeof count);
     put(reinterpret_cast<const std::byte*>(&count), sizeof count);
   }
@@ -89,6 +91,7 @@ class FormSink {
 
  private:
   Form form_;
+  bool swaps_;
   std::size_t base_ = 0;
   std::vector<std::byte> bytes_;
 };
@@ -141,7 +144,7 @@ class Conversion {
     const std::byte* const values = count <= from_.rest() ? from_.take(count * kind.size) : nullptr;
     if (values == nullptr) return from_.fail();
     to_.align(kind.size);
-    if (!from_.swaps() || kind.size == 1) return to_.put(values, count * kind.size);
+    if (from_.swaps() == to_.swaps() || kind.size == 1) return to_.put(values, count * kind.size);
     for (std::uint64_t each = 0; each < count; ++each) {
       std::byte turned[8];
       std::reverse_copy(values + each * kind.size, values + (each + 1) * kind.size, turned);
@@ -179,14 +182,48 @@ class Conversion {
   FormSink& to_;
 };
 
-/// Errors: bad_input.
-Result<std::vector<std::byte>> converted(const DynamicType& type, FormSource from, FormSink to) {
-  Conversion(type, from, to).convert(type.root());
-  if (from.finished()) return to.finish();
+Error not_of(const DynamicType& type, const FormSource& from) {
   return Error(ErrorKind::bad_input, from.ok() ? std::to_string(from.rest()) + " bytes are behind the last field"
                                                : "the bytes are no sample of type " + type.name())
       .at("byte " + std::to_string(from.at()) + " of a sample")
       .fix("compare the file with its copy, or record it again");
+}
+
+/// Errors: bad_input.
+Result<std::vector<std::byte>> converted(const DynamicType& type, FormSource from, FormSink to,
+                                         std::size_t padding_max = 0) {
+  Conversion(type, from, to).convert(type.root());
+  if (from.finished(padding_max)) return to.finish();
+  return not_of(type, from);
+}
+
+bool is_key(const DynamicType& type, std::size_t field) {
+  return std::find(type.keys().begin(), type.keys().end(), field) != type.keys().end();
+}
+
+/// As portable bytes: all that is zero or empty takes the fewest bytes that it can, which are zero.
+void put_nothing(const DynamicType& type, const DynamicKind& kind, FormSink& to) {
+  if (kind.wire_bytes_min == 0) return;
+  switch (kind.kind) {
+    case FieldKind::sequence:
+    case FieldKind::optional: {
+      const bool flag = kind.kind == FieldKind::optional && type.kinds()[kind.element].wire_bytes_min == 0;
+      const std::byte none{};
+      return flag ? to.put(&none, 1) : to.put_count(0);
+    }
+    case FieldKind::string: {
+      const std::byte end{};
+      to.put_count(1);
+      return to.put(&end, 1);
+    }
+    case FieldKind::array:
+      for (std::uint64_t each = 0; each < kind.count; ++each) put_nothing(type, type.kinds()[kind.element], to);
+      return;
+    case FieldKind::aggregate:
+      for (const DynamicField& each : kind.fields) put_nothing(type, type.kinds()[each.kind], to);
+      return;
+    default: to.align(kind.size); return to.fill_to(to.at() + kind.size);
+  }
 }
 
 }  // namespace
@@ -197,10 +234,38 @@ std::vector<std::byte> portable_bytes(const DynamicSample& sample) {
   return converted(type, FormSource(own_form(type), sample.bytes()), FormSink(Form::portable)).value();
 }
 
-Result<DynamicSample> from_portable_bytes(std::shared_ptr<const DynamicType> type, std::span<const std::byte> bytes) {
+Result<DynamicSample> from_portable_bytes(std::shared_ptr<const DynamicType> type, std::span<const std::byte> bytes,
+                                          std::size_t padding_max) {
   SPINDRIFT_TRY_ASSIGN(const std::vector<std::byte> own,
-                       converted(*type, FormSource(Form::portable, bytes), FormSink(own_form(*type))));
+                       converted(*type, FormSource(Form::portable, bytes), FormSink(own_form(*type)), padding_max));
   return DynamicSample::from_bytes(std::move(type), own);
+}
+
+Result<std::vector<std::byte>> portable_key(const DynamicType& type, std::span<const std::byte> bytes, ByteOrder order) {
+  FormSource from(Form::portable, bytes);
+  FormSink keys(Form::portable, order);
+  for (std::size_t at = 0; at < type.root().fields.size() && from.ok(); ++at) {
+    FormSink others(Form::portable);
+    Conversion(type, from, is_key(type, at) ? keys : others).convert(type.kinds()[type.root().fields[at].kind]);
+  }
+  if (!from.ok()) return not_of(type, from);
+  return keys.finish();
+}
+
+Result<DynamicSample> from_portable_key(std::shared_ptr<const DynamicType> type, std::span<const std::byte> key,
+                                        std::size_t padding_max) {
+  FormSource from(Form::portable, key);
+  FormSink to(Form::portable);
+  for (std::size_t at = 0; at < type->root().fields.size(); ++at) {
+    const DynamicKind& kind = type->kinds()[type->root().fields[at].kind];
+    if (is_key(*type, at))
+      Conversion(*type, from, to).convert(kind);
+    else
+      put_nothing(*type, kind, to);
+    if (!from.ok()) break;
+  }
+  if (!from.finished(padding_max)) return not_of(*type, from);
+  return from_portable_bytes(std::move(type), to.finish());
 }
 
 }  // namespace spindrift::topics

@@ -16,8 +16,18 @@
 namespace spindrift::topics {
 
 [[nodiscard]] std::vector<std::byte> portable_bytes(const DynamicSample& sample);
-/// The sample that has these bytes. Errors: bad_input.
+/// The sample that has these bytes. So many more may be behind it, as writers have them that fill up words. Errors:
+/// bad_input.
 [[nodiscard]] Result<DynamicSample> from_portable_bytes(std::shared_ptr<const DynamicType> type,
-                                                        std::span<const std::byte> bytes);
+                                                        std::span<const std::byte> bytes, std::size_t padding_max = 0);
+
+enum class ByteOrder : std::uint8_t { little, big };
+/// The keys alone of a sample of these bytes, in the order of the type's fields: an aggregate of its own, which is what
+/// DDS has of an instance whose sample is gone. Without keys it has no fields. Errors: bad_input.
+[[nodiscard]] Result<std::vector<std::byte>> portable_key(const DynamicType& type, std::span<const std::byte> bytes,
+                                                          ByteOrder order = ByteOrder::little);
+/// A sample of those keys, whose other fields are zero or empty. Errors: bad_input.
+[[nodiscard]] Result<DynamicSample> from_portable_key(std::shared_ptr<const DynamicType> type,
+                                                      std::span<const std::byte> key, std::size_t padding_max = 0);
 
 }  // namespace spindrift::topics

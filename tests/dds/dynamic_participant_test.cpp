@@ -120,6 +120,47 @@ TEST_CASE(
   CHECK(take(bounded, 1).size() == 1);
 }
 
+TEST_CASE("a participant without types that is to miss nothing holds up the writers when it is full") {
+  const Domain domain;
+  DynamicParticipant untyped(0, "", {});
+  const dds::domain::DomainParticipant typed(0);
+  const dds::topic::Topic<untyped::Reading> topic(typed, "readings");
+  dds::pub::qos::DataWriterQos qos(topic.qos());
+  qos << Reliability::Reliable(dds::core::Duration::from_millisecs(50));
+  dds::pub::DataWriter<untyped::Reading> writer(dds::pub::Publisher(typed), topic, qos);
+  topics::DynamicReader reader = untyped.read(only_topic(untyped), {.held_max = 10});
+  std::size_t written = 0;
+  const auto fill = [&] {
+    for (; written < 100'000; ++written) writer.write({1, static_cast<double>(written)});
+  };
+  CHECK_THROWS_AS(fill(), dds::core::TimeoutError);
+  const auto read = take(reader, written);
+  REQUIRE(read.size() == written);
+  for (std::size_t each = 0; each < written; ++each) REQUIRE(read[each].sample->json()["f1"] == static_cast<double>(each));
+  CHECK(reader.lost() == 0);
+}
+
+TEST_CASE("what a participant without types passes on has its time, and so do the ends of its instances") {
+  const Domain domain;
+  const dds::domain::DomainParticipant typed(0);
+  const dds::topic::Topic<untyped::Reading> topic(typed, "readings");
+  DynamicParticipant untyped(0, "", {});
+  const auto announced = only_topic(untyped);
+  topics::DynamicReader reader = untyped.read(announced, {});
+  topics::DynamicWriter writer = untyped.write(announced);
+  const auto sample = [&](const char* json) {
+    return DynamicSample::from_json(announced.type, topics::SampleJson::parse(json)).value();
+  };
+  for (const char* json : {R"({"f0":7,"f1":1})", R"({"f0":8,"f1":2})"}) REQUIRE(writer.write(sample(json), 12'345'678'900));
+  REQUIRE(writer.dispose(sample(R"({"f0":7,"f1":0})")));
+  REQUIRE(writer.unregister(sample(R"({"f0":8,"f1":0})")));
+  const auto read = take(reader, 4);
+  CHECK(read[0].about.source_timestamp == 12'345'678'900);
+  CHECK(read[0].about.writer.process() == untyped.id());
+  CHECK(read[2].about.instance_state == topics::instance_disposed);
+  CHECK(read[3].about.instance_state == topics::instance_no_writers);
+}
+
 TEST_CASE("what a participant without types writes is read with them, and stays when its writer is gone") {
   const Domain domain;
   const dds::domain::DomainParticipant typed(0);

@@ -173,6 +173,43 @@ TEST_CASE("bytes that are cut off, lengthened or none are refused with a place")
   CHECK_FALSE(from_portable_bytes(sample.type(), wrong).ok());
 }
 
+TEST_CASE("bytes that fill up a word may be behind a sample where that is asked for") {
+  const auto type = type_of("T{string}");
+  const std::array<unsigned char, 12> filled{0, 1, 0, 2, 2, 0, 0, 0, 'a', 0, 0, 0};
+  const auto bytes = std::as_bytes(std::span(filled));
+  CHECK_FALSE(from_portable_bytes(type, bytes).ok());
+  CHECK_FALSE(from_portable_bytes(type, bytes, 1).ok());
+  const auto sample = from_portable_bytes(type, bytes, 3);
+  REQUIRE(sample.ok());
+  CHECK(sample->json().dump() == R"({"f0":"a"})");
+}
+
+TEST_CASE("the keys of a sample are an aggregate of their own, in the order of its fields, and make a sample again") {
+  const auto type = type_of("T{f64,string,u16[2],sequence<u64>,N{i8,string}[2],bool} key=4,1");
+  const auto sample = DynamicSample::from_json(
+      type,
+      SampleJson::parse(R"({"f0":1,"f1":"ab","f2":[1,2],"f3":[7],"f4":[{"f0":1,"f1":"x"},{"f0":-1,"f1":""}],"f5":true})"));
+  REQUIRE(sample.ok());
+  const auto key = portable_key(*type, portable_bytes(*sample));
+  REQUIRE(key.ok());
+  const std::array<unsigned char, 31> told{0, 1, 0, 0,   3, 0,    0, 0, 'a', 'b', 0, 1, 2,
+                                           0, 0, 0, 'x', 0, 0xff, 0, 1, 0,   0,   0, 0};
+  CHECK(std::equal(key->begin(), key->end(), std::as_bytes(std::span(told)).begin()));
+  const auto back = from_portable_key(type, *key);
+  REQUIRE(back.ok());
+  CHECK(back->key().words == sample->key().words);
+  CHECK(back->json().dump() ==
+        R"({"f0":0.0,"f1":"ab","f2":[0,0],"f3":[],"f4":[{"f0":1,"f1":"x"},{"f0":-1,"f1":""}],"f5":false})");
+  for (std::size_t size = 0; size < key->size(); ++size)
+    CHECK_FALSE(from_portable_key(type, std::span(*key).first(size)).ok());
+  // In the order of bytes of a key's hash.
+  const auto number = type_of("T{u8,u32} key=1");
+  const auto other = DynamicSample::from_json(number, SampleJson::parse(R"({"f0":1,"f1":258})"));
+  const std::vector<std::byte> big{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
+                                   std::byte{0}, std::byte{0}, std::byte{1}, std::byte{2}};
+  CHECK(portable_key(*number, portable_bytes(*other), ByteOrder::big).value() == big);
+}
+
 TEST_CASE("a type as IDL has each declaration before its use, and names that IDL takes") {
   const TypeIdl sent_idl = idl_of(*type_like<portable::Sent>());
   CHECK(sent_idl.name == "portable::Sent");

@@ -19,6 +19,10 @@ void check_sample(const DynamicSample& sample) {
   expect(back->json() == sample.json(), "a sample survives being JSON");
   const auto recorded = from_portable_bytes(sample.type(), portable_bytes(sample));
   expect(recorded.ok() && recorded->json() == sample.json(), "a sample survives being recorded");
+  const auto key = portable_key(*sample.type(), portable_bytes(sample));
+  expect(key.ok(), "a sample has a key");
+  const auto of_key = from_portable_key(sample.type(), *key);
+  expect(of_key.ok() && of_key->key() == sample.key(), "a key makes a sample of the same instance");
 }
 
 }  // namespace
@@ -40,6 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view rest = end < input.size() ? input.substr(end + 1) : std::string_view();
   expect(!idl_of(*type).name.empty(), "a type has a name in IDL");
   if (const auto sample = from_portable_bytes(type, std::as_bytes(std::span(rest)))) check_sample(*sample);
+  if (const auto sample = from_portable_key(type, std::as_bytes(std::span(rest)))) check_sample(*sample);
   if (const auto sample = DynamicSample::from_bytes(type, std::as_bytes(std::span(rest)))) check_sample(*sample);
   const auto json = SampleJson::parse(rest, nullptr, false);
   if (json.is_discarded()) return 0;
