@@ -41,7 +41,7 @@ spindrift_package(spindrift_runtime spindrift net "groups that deliver the same 
                   "${what}\nThis package has the command that runs, tries, measures and examines groups.")
 set(CPACK_DEBIAN_SPINDRIFT_RUNTIME_PACKAGE_SHLIBDEPS ON)
 # They are loaded by members whose fabric needs them, and by no others.
-set(CPACK_DEBIAN_SPINDRIFT_RUNTIME_PACKAGE_SUGGESTS "libfabric1, libibverbs1, librdmacm1, ibverbs-providers, spindrift-doc")
+set(CPACK_DEBIAN_SPINDRIFT_RUNTIME_PACKAGE_SUGGESTS "libfabric1, libibverbs1, librdmacm1, ibverbs-providers, spindrift-doc, spindrift-bridge")
 
 spindrift_package(spindrift_dev libspindrift-dev libdevel "middleware for replicated state machines (development files)"
                   "${what}\nThis package has the headers, the static libraries, and what CMake and\npkg-config need.")
@@ -60,6 +60,15 @@ string(JOIN ", " CPACK_DEBIAN_SPINDRIFT_DEV_PACKAGE_DEPENDS
   "libboost1.81-dev | libboost-dev (>= 1.75)" "libfastcdr-dev (>= ${fastcdr_VERSION})")
 set(CPACK_DEBIAN_SPINDRIFT_DEV_PACKAGE_RECOMMENDS "g++ (>= 4:12) | clang (>= 1:14)")
 set(CPACK_DEBIAN_SPINDRIFT_DEV_PACKAGE_SUGGESTS "cmake, spindrift, spindrift-doc")
+
+if(TARGET spindrift_bridge)
+  list(APPEND CPACK_COMPONENTS_ALL spindrift_bridge)
+  spindrift_package(spindrift_bridge spindrift-bridge net "topics of Spindrift for programs of Cyclone DDS and ROS 2"
+                    "${what}\nThis package has what spindrift bridge needs.")
+  set(CPACK_DEBIAN_SPINDRIFT_BRIDGE_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_SPINDRIFT_BRIDGE_PACKAGE_DEPENDS
+      "spindrift (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+endif()
 
 spindrift_package(spindrift_doc spindrift-doc doc "middleware for replicated state machines (documents)"
                   "${what}\nThis package has the tutorial, the pages on all else, and an example of a\nconfiguration.")

@@ -10,6 +10,7 @@
 
 #include <spindrift/views/versions.hpp>
 
+#include "bridge_command.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "run_program.hpp"
@@ -28,6 +29,7 @@ void add_commands(CLI::App& app, Work& chosen) {
   add_group_command(app, chosen);
   add_log_command(app, chosen);
   add_topic_command(app, chosen);
+  add_bridge_command(app, chosen, become_bridge);
   add_idl_command(app, chosen);
   add_doctor_command(app, chosen);
   add_keys_command(app, chosen);

@@ -26,6 +26,9 @@ endforeach()
 
 set(root ${CPACK_TEMPORARY_DIRECTORY}/spindrift_runtime/usr)
 run(gzip -9n ${root}/share/man/man1/spindrift.1)
+if(spindrift_bridge IN_LIST CPACK_COMPONENTS_ALL)
+  run(gzip -9n ${CPACK_TEMPORARY_DIRECTORY}/spindrift_bridge/usr/share/man/man1/spindrift-bridge.1)
+endif()
 file(RENAME ${root}/share/zsh/site-functions ${root}/share/zsh/vendor-completions)
 # Policy has the text of a common license in /usr/share/common-licenses; the link in README.md still leads to it.
 set(license ${CPACK_TEMPORARY_DIRECTORY}/spindrift_doc/usr/share/doc/spindrift/LICENSE)

@@ -36,7 +36,7 @@ KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status':
          'group revive': 'group_revive', 'group found': 'group_found', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log replay': 'tail',
          'log verify': 'log_verify', 'log trim': 'log_trim', 'log adopt': 'log_adopt', 'doctor': 'doctor',
          'topic ls': 'topic_ls', 'topic info': 'topic_info', 'topic echo': 'topic_echo', 'topic hz': 'topic_rates',
-         'topic bw': 'topic_rates', 'topic replay': 'topic_recording', 'topic plot': 'topic_plot', 'topic delay': 'topic_rates', 'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
+         'topic bw': 'topic_rates', 'topic replay': 'topic_recording', 'topic plot': 'topic_plot', 'bridge': 'bridge', 'topic delay': 'topic_rates', 'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 # Objects whose fields are of a type of somebody's own.
 FREE = {'data'}
@@ -468,6 +468,21 @@ class Kinds(unittest.TestCase):
                 peer.write('reading 4 1.5\n')
                 peer.flush()
             self.assertEqual(output_of('topic', 'plot', 'readings', 'value', '--file', f'{directory}/a.mcap', '--json')['value'], 1.5)
+
+    def test_bridge(self):
+        if not os.path.exists(f'{os.path.dirname(SPINDRIFT)}/spindrift-bridge'):
+            self.skipTest('it is built without Cyclone DDS')
+        uri = '<General><Interfaces><NetworkInterface name="lo"/></Interfaces><AllowMulticast>false</AllowMulticast></General>'
+        with self.domain():
+            bridge = subprocess.Popen([SPINDRIFT, 'bridge', 'readings', 'notes', '--cyclone-domain', '229', '--json'], text=True,
+                                      stdout=subprocess.PIPE, env={**os.environ, 'CYCLONEDDS_URI': uri})
+            events = [json.loads(bridge.stdout.readline()) for _ in range(2)]
+            bridge.send_signal(signal.SIGTERM)
+            events += map(json.loads, bridge.stdout)
+            self.assertEqual(bridge.wait(PATIENCE), 0)
+        for each in events:
+            check(each)
+        self.assertEqual({each['event'] for each in events}, {'mirror', 'refused', 'end'})
 
     def test_topic_recording(self):
         with self.domain() as peer, tempfile.TemporaryDirectory(prefix='spindrift-') as directory:
