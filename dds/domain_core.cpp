@@ -17,6 +17,8 @@ enum class Word : std::uint8_t { here = 1, gone = 2, alive = 4 };
 constexpr std::uint8_t liveliness_max = 2;
 
 constexpr const char* topic_prefix = "dds.";
+/// The subgroup that is created or dropped for a participant that leaves, so that the view changes.
+constexpr const char* handover_subgroup = "dds-handover";
 
 std::uint64_t digest_of_topic(const std::string& topic) { return digest_of(topic).words[0]; }
 
@@ -63,7 +65,8 @@ Config DomainCore::config(std::uint32_t domain, const std::string& file, const s
                                      : Config::read(file, overrides));
 }
 
-std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const EndpointQos& told, const Config& config) {
+std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const EndpointQos& told, const Config& config,
+                                             JoinAs as) {
   // A listener may drop the last reference; its thread cannot wait for itself.
   const auto end = [](DomainCore* ending) {
     if (!ending->listeners_.is_current()) return delete ending;
@@ -71,6 +74,7 @@ std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const Endpoin
   };
   std::shared_ptr<DomainCore> core(new DomainCore(domain, told), end);
   core->enter(config);
+  if (as == JoinAs::participant) core->take_part();
   return core;
 }
 
@@ -104,6 +108,9 @@ void DomainCore::enter(const Config& config) {
   listeners_.start();
   timers_.start();
   errands_.start();
+}
+
+void DomainCore::take_part() {
   const std::lock_guard lock(monitor_.mutex);
   histories_.begin(own_.id, table_);
 }
@@ -112,7 +119,11 @@ DomainCore::~DomainCore() {
   listeners_.stop();
   timers_.stop();
   heart_.stop();
-  errands_.stop();
+  try {
+    if (group_) group_->leave(leave_patience, handover_subgroup);
+  } catch (const Exception&) {  // its own end: it was logged
+  }
+  errands_.stop();  // behind that: one may wait for room in a subgroup that others do not take
   group_.reset();
 }
 
@@ -279,10 +290,6 @@ void DomainCore::beat_for(const EndpointId& writer, std::int64_t lease_ns) {
 }
 void DomainCore::beat_no_more_for(const EndpointId& writer) { heart_.remove(writer); }
 
-void DomainCore::on_alive(const EndpointId& writer, std::uint8_t liveliness) {
-  for (auto& [topic, hub] : hubs_.all) hub.on_alive(writer, liveliness);
-}
-
 void DomainCore::on_endpoints(std::span<const Delivery> batch) {
   const std::lock_guard lock(monitor_.mutex);
   for (const Delivery& each : batch) on_endpoint_message(each);
@@ -333,7 +340,7 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
     const EndpointId id = get_id(reader);
     const auto liveliness = reader.get<std::uint8_t>();
     if (reader.complete() && id.node == delivery.sender.value() && liveliness <= liveliness_max)
-      return on_alive(id, liveliness);
+      return hubs_.on_alive(id, liveliness);
   }
   log::warn(log::Room::dds, "a member says of endpoints what no participant says, and it was left out",
             {{"node", delivery.sender}});
@@ -356,7 +363,7 @@ void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch)
     message->version = each.version;
     hub.on_message(*message, now_ns);
     if (header.kind == static_cast<std::uint8_t>(SampleKind::gone)) forget(header.writer, table_, builtin_readers_);
-    if (const auto lease = hub.lease_kind(header.writer)) on_alive(header.writer, *lease);
+    if (const auto lease = hub.lease_kind(header.writer)) hubs_.on_alive(header.writer, *lease);
   }
   for (TopicHub* const each : spoken) each->end_batch();
   monitor_.changed.notify_all();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <map>
@@ -38,6 +39,13 @@ inline constexpr const char* endpoints_subgroup = "dds-endpoints";
 /// for it at its end, too.
 void await_endings();
 
+/// How long a participant that leaves waits for others that take nothing, before it has what is on its way handed over to
+/// them.
+inline constexpr std::chrono::milliseconds leave_patience{500};
+
+/// An onlooker sees what is in the domain, and sends nothing: nobody hears of it, or asks it for histories.
+enum class JoinAs : std::uint8_t { participant, onlooker };
+
 class DomainCore {
  public:
   /// The configuration of a domain's group: that of the file, whose layout names `endpoints_subgroup`, or of one that needs
@@ -46,9 +54,9 @@ class DomainCore {
                                      const std::vector<ConfigOverride>& overrides = {});
   /// Joins the domain's group, or founds it; returns when it knows all that is in the domain. `told`: what the others are
   /// told of it. Throws as Group does.
-  [[nodiscard]] static std::shared_ptr<DomainCore> join(std::uint32_t domain, const EndpointQos& told,
-                                                        const Config& config);
-  /// Leaves.
+  [[nodiscard]] static std::shared_ptr<DomainCore> join(std::uint32_t domain, const EndpointQos& told, const Config& config,
+                                                        JoinAs as = JoinAs::participant);
+  /// Leaves. A reader in another process that has no room holds it up for `leave_patience`, and a change of the view.
   ~DomainCore();
   DomainCore(const DomainCore&) = delete;
   DomainCore& operator=(const DomainCore&) = delete;
@@ -59,6 +67,9 @@ class DomainCore {
   [[nodiscard]] std::uint32_t domain() const noexcept { return domain_; }
   [[nodiscard]] const EndpointId& self() const noexcept { return own_.id; }  ///< the participant, as an endpoint
   [[nodiscard]] EndpointId new_id() { return {own_.id.node, ++last_number_, own_.id.incarnation}; }
+
+  /// An onlooker becomes a participant, before it has topics: asks for all histories.
+  void take_part();
 
   // Without the monitor. They throw Exception; refused: others have it with another type or Reliability.
 
@@ -108,7 +119,6 @@ class DomainCore {
   // The poller's:
   void on_endpoints(std::span<const Delivery> batch);
   void on_endpoint_message(const Delivery& delivery);
-  void on_alive(const EndpointId& writer, std::uint8_t liveliness);
   void on_samples(Subgroup& subgroup, std::span<const Delivery> batch);
   [[nodiscard]] bool on_mark(const Subgroup& subgroup, const Delivery& delivery);
   void on_view(const NewView& news);

@@ -136,7 +136,8 @@ std::size_t DynamicWriter::readers() const { return entity_->matched().size(); }
 DynamicParticipant::DynamicParticipant(std::uint32_t domain, const std::string& file,
                                        const std::vector<ConfigOverride>& overrides)
     : entity_(std::make_shared<ParticipantEntity>(DomainCore::join(domain, told(dds::domain::qos::DomainParticipantQos()),
-                                                                   DomainCore::config(domain, file, overrides)))) {}
+                                                                   DomainCore::config(domain, file, overrides),
+                                                                   JoinAs::onlooker))) {}
 
 EndpointId DynamicParticipant::id() const { return entity_->core()->self(); }
 
@@ -174,6 +175,7 @@ std::size_t DynamicParticipant::others() const {
 }
 
 std::shared_ptr<TopicEntity> DynamicParticipant::topic_of(const AnnouncedTopic& topic) {
+  entity_->core()->take_part();
   if (topic.type == nullptr) throw Exception(*topic.fault);
   dds::topic::qos::TopicQos qos;
   qos << Reliability(static_cast<ReliabilityKind>(topic.qos.reliability))

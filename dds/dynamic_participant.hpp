@@ -98,8 +98,8 @@ class DynamicWriter {
 
 class DynamicParticipant {
  public:
-  /// Joins domain 0 to 232, or founds it. `file`: its configuration; empty: none is needed. Throws bad_argument, bad_config,
-  /// and as Group.
+  /// Joins domain 0 to 232, or founds it, as an onlooker until it reads or writes a topic. `file`: its configuration; empty:
+  /// none is needed. Throws bad_argument, bad_config, and as Group.
   DynamicParticipant(std::uint32_t domain, const std::string& file, const std::vector<ConfigOverride>& overrides);
 
   /// By which its own endpoints and samples are known among others'.

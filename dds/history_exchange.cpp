@@ -22,8 +22,8 @@ constexpr std::uint8_t persistent = 3;
 void HistoryExchange::add(Subgroup& subgroup) { subgroups_.insert_or_assign(subgroup.name(), &subgroup); }
 
 void HistoryExchange::begin(const EndpointId& self, const EndpointTable& table) {
+  if (std::exchange(begun_, true)) return;
   self_ = self;
-  begun_ = true;
   for (const auto& [name, subgroup] : subgroups_) {
     if (subgroup->is_sender()) ask(*subgroup, table);
   }

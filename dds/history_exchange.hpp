@@ -26,6 +26,9 @@ struct Hubs {
     hub.come_by(subgroup);
     return hub;
   }
+  void on_alive(const EndpointId& writer, std::uint8_t liveliness) {
+    for (auto& [topic, hub] : all) hub.on_alive(writer, liveliness);
+  }
 };
 
 /// With the monitor held, all of it.
@@ -37,7 +40,7 @@ class HistoryExchange {
 
   /// A subgroup of topics is there.
   void add(Subgroup& subgroup);
-  /// Asks for the histories of those that are there; of later ones this participant has all itself.
+  /// Asks for the histories of those that are there, once; of later ones this participant has all itself.
   void begin(const EndpointId& self, const EndpointTable& table);
   /// Whether the message is one of histories, which this takes.
   [[nodiscard]] bool on_message(Subgroup& subgroup, const Delivery& delivery);

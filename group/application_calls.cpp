@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include <spindrift/core/log.hpp>
 #include <spindrift/group/created_subgroups.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/roster_checks.hpp>
@@ -65,6 +66,20 @@ Result<void> check_in_view(const group::SharedState& state) {
       .fix("ask one that is in the group: spindrift group status says which are");
 }
 
+/// A change of the roster that the present view is without. A view that ends hands over what is on its way to those that do
+/// not take it now: in the next one a member that leaves waits for nobody.
+Result<RosterChange> change_of(const group::Handover& handover, const View& view, const Config& config) {
+  RosterChange change;
+  change.kind = view.roster.find_added(handover.subgroup) ? RosterChange::Kind::drop : RosterChange::Kind::create;
+  change.subgroup.name = handover.subgroup;
+  if (change.kind == RosterChange::Kind::drop) return change;
+  Profile& profile = change.subgroup.profile;
+  profile.message_bytes_max = 64;
+  profile.ring_bytes = derived_ring_bytes(profile.message_bytes_max);
+  SPINDRIFT_TRY(group::complete(change.subgroup, config));
+  return change;
+}
+
 }  // namespace
 
 ReplicaBase& GroupCore::attach_replica(std::string_view name, const group::Replicas::Maker& make) {
@@ -108,15 +123,23 @@ Result<Roster> GroupCore::change_roster(group::RosterCall call, std::optional<Du
   return attached_.rosters.change(call.changes, limit, wake);
 }
 
-void GroupCore::leave() {
+void GroupCore::leave(const std::optional<group::Handover>& handover) {
   refuse_handlers(*environment_.handler_threads, "leave");
   environment_.state.close();
   for (group::Channel* const channel : channels_.all()) channel->discard_if_unhandled();
   private_post_.wind_up();
   member_->request_leave();
   for (group::Channel* const channel : channels_.all()) channel->let_all_go();
-  environment_.fabric->wake();
-  wait();
+  const auto wake = [this] { environment_.fabric->wake(); };
+  wake();
+  if (!handover) return wait();
+  while (!environment_.state.await_end(handover->patience)) {
+    const auto change = change_of(*handover, environment_.state.view(), *config_);
+    const auto changed = change ? attached_.rosters.change({*change}, handover->patience, wake) : change.error();
+    if (changed) continue;
+    log::info(log::Room::group, "leaving waits, and the view has not changed for it",
+              {{"subgroup", handover->subgroup}, {"reason", changed.error().to_string()}});
+  }
 }
 
 void GroupCore::wait() const {

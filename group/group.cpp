@@ -203,6 +203,7 @@ void Group::loaded(std::optional<Duration> limit) const {
 }
 bool Group::is_loaded() const noexcept { return !core_->environment().state.loading(); }
 void Group::leave() { core().leave(); }
+void Group::leave(Duration patience, const std::string& handover) { core().leave(group::Handover{patience, handover}); }
 void Group::wait() { core().wait(); }
 bool Group::open() const noexcept {
   const group::SharedState& state = core_->environment().state;

@@ -365,6 +365,12 @@ class Group {
   /// resource, refused, unsupported or bad_input (a replicated object could not take its subgroup's state, so that this
   /// member left); and bad_argument from a handler, whose return it would wait for.
   void leave();
+  /// The same for a member that others are not to hold up for long. Whenever it has waited for `patience`, it has the view
+  /// changed, by creating the subgroup `handover`, in which nobody sends anything, or by dropping it where it is there: at
+  /// the end of a view what is on its way is handed over to the processes whose handlers are paused, and is given to them
+  /// when they go on. So nothing is lost but with those. A handler that does not return holds up the view, and this. Throws
+  /// as `leave`.
+  void leave(Duration patience, const std::string& handover);
 
   /// Waits until this member has the states of all its subgroups that have one to give, by replicated objects and by
   /// on_state alike: the functions that load them have returned; and until its delivery handlers have returned from what

@@ -85,6 +85,12 @@ struct Attachments {
   void tell_askers(const std::string& group, const Result<Roster>& roster) const { discovery->set(encode(group, roster)); }
 };
 
+/// How a member leaves that waits for the others no longer than `patience`, as Group::leave has it.
+struct Handover {
+  Duration patience;
+  std::string subgroup;
+};
+
 /// The counters of this process, and those that are the poller's own.
 struct OwnCounters {
   CounterBlock block;
@@ -121,7 +127,7 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] Result<Roster> change_roster(group::RosterCall call, std::optional<Duration> limit);
   /// The poller, also in a handler: it sent bytes that no correct member sends.
   void accuse(NodeId node, const std::string& what);
-  void leave();
+  void leave(const std::optional<group::Handover>& handover = {});
   void wait() const;
 
  private:

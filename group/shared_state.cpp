@@ -66,6 +66,14 @@ void SharedState::await_end() const {
   if (failure_) throw Exception(*failure_);
 }
 
+bool SharedState::await_end(Duration limit) const {
+  std::unique_lock lock(mutex_);
+  const auto ended = [&] { return state_ == MemberState::left || state_ == MemberState::failed; };
+  if (!changed_.wait_for(lock, limit, ended)) return false;
+  if (failure_) throw Exception(*failure_);
+  return true;
+}
+
 View SharedState::view() const {
   std::lock_guard lock(mutex_);
   return view_;

@@ -34,6 +34,8 @@ class SharedState {
   [[nodiscard]] bool await_first_view(Duration limit) const;
   /// Returns when this member has left. Throws the failure that came instead.
   void await_end() const;
+  /// The same for that long. False: it has not ended.
+  [[nodiscard]] bool await_end(Duration limit) const;
   /// Waits until no state is on its way here. Throws timed_out, and the reason for the end that came instead.
   void await_loaded(std::optional<Duration> limit) const;
   [[nodiscard]] bool loading() const noexcept { return loading_.load(std::memory_order_seq_cst); }

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <fstream>
 #include <map>
 
 #include <spindrift/group/status.hpp>
@@ -57,6 +58,23 @@ std::optional<MemberStatus::Pause> pause_of(const Domain& domain, pid_t process,
   ::_exit(0);
 }
 
+/// One like that, which says at last by its exit code whether all came, in order, of which that file has the number.
+[[noreturn]] void take_all_later(const Signal& here, const Signal& go_on, const std::string& number) {
+  bool all = true;
+  {
+    const DomainParticipant participant(0);
+    const Topic<Reading> topic(participant, "readings");
+    DataReader<Reading> reader(Subscriber(participant), topic, all_of() << ResourceLimits(10));
+    here.give();
+    go_on.await();
+    std::size_t count = 0;
+    std::ifstream(number) >> count;
+    std::int64_t next = 0;
+    for (const auto& each : take(reader, count)) all &= each.data().value == next++;
+  }
+  ::_exit(all ? 0 : 1);
+}
+
 /// One whose reader has the last sample alone, and is nobody's trouble.
 [[noreturn]] void stand_by(const Signal& here, const Signal& end) {
   {
@@ -110,5 +128,32 @@ TEST_CASE("a write that waits in vain names the participant whose reader has no 
   writer.write({1, written});  // nobody holds it up any more
   end.give();
   CHECK(::waitpid(quick, &status, 0) == quick);
+  CHECK(status == 0);
+}
+
+TEST_CASE("a participant leaves while a reader elsewhere has no room, and what it wrote comes there later") {
+  const Domain domain;
+  const std::string number = domain.directory() + "/number";
+  const Signal here, go_on;
+  const pid_t full = ::fork();
+  if (full == 0) take_all_later(here, go_on, number);
+  REQUIRE(full > 0);
+  here.await();
+  std::int64_t written = 0;
+  {
+    const DomainParticipant participant(0);
+    const Topic<Reading> topic(participant, "readings");
+    DataWriter<Reading> writer(Publisher(participant), topic,
+                               dds::pub::qos::DataWriterQos() << Reliability::Reliable(Duration::from_millisecs(50)));
+    await(writer, [&] { return dds::pub::matched_subscriptions(writer).size() == 1; });
+    const auto write_until_full = [&] {
+      for (;; ++written) writer.write({1, written});
+    };
+    CHECK_FALSE(words_of<dds::core::TimeoutError>(write_until_full).empty());
+  }
+  std::ofstream(number) << written << std::flush;
+  go_on.give();
+  int status = 0;
+  CHECK(::waitpid(full, &status, 0) == full);
   CHECK(status == 0);
 }

@@ -81,6 +81,27 @@ struct Ends {
   dds::sub::DataReader<T> reader;
 };
 
+/// A topic whose reader takes nothing and misses nothing, and that is written to until nothing goes in any more.
+struct Full {
+  explicit Full(const dds::domain::DomainParticipant& participant)
+      : topic(participant, "full"),
+        reader(dds::sub::Subscriber(participant), topic,
+               dds::sub::qos::DataReaderQos()
+                   << dds::core::policy::Reliability::Reliable() << dds::core::policy::History::KeepAll()
+                   << dds::core::policy::ResourceLimits(10)),
+        writer(dds::pub::Publisher(participant), topic) {
+    try {
+      for (;;) writer.write({1, 0, peer::Mode::on, {1, 2}});
+    } catch (const dds::core::TimeoutError&) {
+    }
+  }
+  ~Full() { reader.take(); }
+
+  dds::topic::Topic<peer::Reading> topic;
+  dds::sub::DataReader<peer::Reading> reader;
+  dds::pub::DataWriter<peer::Reading> writer;
+};
+
 }  // namespace
 
 int main() {
@@ -90,6 +111,7 @@ int main() {
   Ends<peer::Reading> readings(participant, "readings", {});
   Ends<peer::Note> notes(participant, "notes", kept);
   std::optional<dds::topic::Topic<peer::Note>> later;
+  std::optional<Full> full;
   say("ready");
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
@@ -103,6 +125,7 @@ int main() {
       for (; reading.value < 50; ++reading.value) readings.writer.write(reading);
     }
     if (what == "later") later.emplace(participant, "later");
+    if (what == "hold") full.emplace(participant);
     say("done");
   }
 }

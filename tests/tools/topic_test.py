@@ -25,6 +25,11 @@ def info(topic='readings'):
     return json.loads(run('info', topic, '--json').stdout)
 
 
+def members():
+    status = subprocess.run([SPINDRIFT, 'group', 'status', '--group', 'dds-0', '--json'], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    return sum(each['condition'] == 'active' for each in json.loads(status.stdout)['nodes'])
+
+
 class Peer:
     def __init__(self):
         self.process = subprocess.Popen([PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -119,10 +124,19 @@ class Topics(unittest.TestCase):
         fault = json.loads(run('echo', 'later', '--json', code=2).stderr.splitlines()[-1])
         self.assertEqual((fault['error']['kind'], fault['error']['place']), ('bad argument', 'topic later of domain 0'))
         waiting = subprocess.Popen([SPINDRIFT, 'topic', 'info', 'later', '--timeout', '60000', '--json'], stdout=subprocess.PIPE, text=True)
-        until(lambda: json.loads(run('ls', '--json').stdout)['participants'] == 2, lambda: 'nobody waits')
+        until(lambda: members() == 2, lambda: 'nobody waits')
+        self.assertEqual(json.loads(run('ls', '--json').stdout)['participants'], 1, 'who looks is no participant')
         self.peer.tell('later')
         self.assertEqual(json.loads(waiting.communicate(timeout=PATIENCE)[0])['topic']['name'], 'later')
         self.assertIn('no sample came for 100 ms', run('echo', 'readings', '--timeout', 100, code=5).stderr)
+
+    def test_a_reader_elsewhere_that_takes_nothing_holds_up_nobody_who_leaves(self):
+        self.peer.tell('note kept')
+        self.peer.tell('hold')
+        self.assertEqual([each['name'] for each in json.loads(run('ls', '--json').stdout)['topics']], ['full', 'notes', 'readings'])
+        self.assertEqual(info('full')['topic']['readers'], 1)
+        self.assertIn('"f0":"kept"', run('echo', 'notes', '--from', 'last', '--count', '1', '--timeout', '60000').stdout)
+        run('pub', 'readings', '{"sensor": 7, "value": 2.5, "mode": 0, "counts": [3, 65535]}')
 
     def test_a_signal_ends_it_and_it_leaves(self):
         for words, code in ((('echo', 'readings'), 0), (('echo', 'readings', '--count', '9'), 130), (('hz', 'readings'), 0)):
