@@ -8,6 +8,10 @@
 # SHOWN_HEADERS are what other rooms may include, all others are the room's own: tests/house/rooms.sh reads this list.
 # INTERNAL: neither installed nor part of the umbrella; for libraries that only this tree's own programs use.
 
+# What public headers begin with: one sentence for a compiler that would give thousands.
+set(SPINDRIFT_CXX20
+    "#if __cplusplus <= 201703L\n#error \"Spindrift needs C++20: compile with -std=c++20\"\n#else\n")
+
 function(spindrift_room name)
   cmake_parse_arguments(ROOM "INTERNAL" "" "SOURCES;ROOMS;LIBRARIES;PRIVATE_LIBRARIES;PUBLIC_HEADERS;SHOWN_HEADERS" ${ARGN})
   set(target spindrift_${name})
@@ -44,7 +48,7 @@ endfunction()
 function(spindrift_front_door room header directory)
   cmake_path(GET header FILENAME door)
   file(CONFIGURE OUTPUT ${directory}/${door} CONTENT
-       "// The front door of spindrift/@room@/@header@.\n#pragma once\n\n#include <spindrift/@room@/@header@>\n" @ONLY)
+       "// The front door of spindrift/@room@/@header@.\n#pragma once\n\n@SPINDRIFT_CXX20@#include <spindrift/@room@/@header@>\n#endif\n" @ONLY)
   if(SPINDRIFT_INSTALL)
     install(FILES ${directory}/${door} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spindrift)
   endif()

@@ -98,14 +98,51 @@ template <class T, std::size_t... index>
 [[nodiscard]] consteval bool takes_fields(std::index_sequence<index...>) {
   return requires { T{AnyField<index>()...}; };
 }
-/// How many fields an aggregate has. They are counted here, one by one: PFR looks for as many as the type has bits, which
-/// takes minutes where a field is an image.
+/// How many values an aggregate can be made of; each place of an array of C's is one. They are counted here, one by one: PFR
+/// looks for as many as the type has bits, which takes minutes where a field is an image.
 template <AggregateField T, std::size_t count = 0>
-[[nodiscard]] consteval std::size_t field_count() {
+[[nodiscard]] consteval std::size_t value_count() {
   if constexpr (takes_fields<T>(std::make_index_sequence<count + 1>()))
-    return field_count<T, count + 1>();
+    return value_count<T, count + 1>();
   else
     return count;
+}
+
+/// Converts to a base of an aggregate, and to nothing else.
+template <class T>
+struct AnyBase {
+  template <class Base>
+  requires(std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>)
+  operator Base() const noexcept;  // NOLINT: implicit by design, and never called
+};
+/// Whether an aggregate has a base class, which comes before its fields.
+template <AggregateField T>
+[[nodiscard]] consteval bool has_base() {
+  return requires { T{AnyBase<T>()}; };
+}
+template <class T, std::size_t... before, std::size_t... behind>
+[[nodiscard]] consteval bool takes_braces(std::index_sequence<before...>, std::index_sequence<behind...>) {
+  return requires { T{AnyField<before>()..., {}, AnyField<behind>()...}; };
+}
+/// Whether an aggregate has an array of C's, of two elements or more: braces stand for all of it, and then too many values
+/// follow.
+template <AggregateField T>
+[[nodiscard]] consteval bool has_c_array() {
+  constexpr std::size_t count = value_count<T>();
+  return ![]<std::size_t... at>(std::index_sequence<at...>) {
+    return (takes_braces<T>(std::make_index_sequence<at>(), std::make_index_sequence<count - 1 - at>()) && ...);
+  }
+  (std::make_index_sequence<count>());
+}
+/// How many fields it has; none, where it cannot be taken apart, which `type_support` says in words.
+template <AggregateField T>
+[[nodiscard]] consteval std::size_t field_count() {
+  if constexpr (has_base<T>())
+    return 0;
+  else if constexpr (has_c_array<T>())
+    return 0;
+  else
+    return value_count<T>();
 }
 
 /// References to all fields of the aggregate.
@@ -157,6 +194,33 @@ template <class T, class... Around>
   } else if constexpr (AggregateField<T>) {
     bool any = false;
     for_each_field_type<T>([&]<class Field>() { any = any || holds_itself<Field, Around..., T>(); });
+    return any;
+  } else {
+    return false;
+  }
+}
+
+/// Whether an aggregate, or one within it, has a base class, or an array of C's. For types that do not hold themselves.
+template <class T>
+[[nodiscard]] consteval bool any_base() {
+  if constexpr (is_sequence<T> || is_maybe<T> || is_fixed_array<T>) {
+    return any_base<typename T::value_type>();
+  } else if constexpr (AggregateField<T>) {
+    bool any = has_base<T>();
+    for_each_field_type<T>([&]<class Field>() { any = any || any_base<Field>(); });
+    return any;
+  } else {
+    return false;
+  }
+}
+template <class T>
+[[nodiscard]] consteval bool any_c_array() {
+  if constexpr (is_sequence<T> || is_maybe<T> || is_fixed_array<T>) {
+    return any_c_array<typename T::value_type>();
+  } else if constexpr (AggregateField<T>) {
+    if constexpr (has_base<T>()) return false;
+    bool any = has_c_array<T>();
+    for_each_field_type<T>([&]<class Field>() { any = any || any_c_array<Field>(); });
     return any;
   } else {
     return false;

@@ -145,6 +145,10 @@ template <class T>
 [[nodiscard]] const TypeSupport& type_support() {
   static_assert(dds::topic::is_topic_type<T>::value, "a topic's type is an aggregate that can be made without arguments");
   static_assert(!holds_itself<T>(), "a topic's type does not hold itself, be it in a vector or an optional");
+  static_assert(holds_itself<T>() || !any_base<T>(),
+                "a topic's type has no base class, nor has one within it: make what the base has a field, or fields");
+  static_assert(holds_itself<T>() || !any_c_array<T>(),
+                "a topic's type has no array of C's, nor has one within it: write std::array<float, 3> for float[3]");
   using Keys = typename dds::topic::topic_key<T>::type;
   static const TypeSupport support = [] {
     TypeSupport made;

@@ -34,6 +34,20 @@ struct LongNote {
 struct Flat {
   std::int64_t number;
 };
+struct OfBase : Flat {
+  std::int32_t more;
+};
+struct HoldsOfBase {
+  std::vector<OfBase> all;
+};
+struct OfC {
+  std::int32_t number;
+  float values[3];
+  std::string text;
+};
+struct HoldsOfC {
+  std::optional<OfC> one;
+};
 struct Branch;
 struct Tree {
   std::int64_t number;
@@ -109,6 +123,19 @@ TEST_CASE("a type that holds itself, over whatever else, is told from one that h
   STATIC_REQUIRE(holds_itself<sensors::Tree>());
   STATIC_REQUIRE(holds_itself<sensors::Branch>());
   STATIC_REQUIRE_FALSE(holds_itself<sensors::Note>());
+}
+
+TEST_CASE("a type with a base class or an array of C's, also far within, is told from others") {
+  using spindrift::topics::any_base;
+  using spindrift::topics::any_c_array;
+  STATIC_REQUIRE(any_base<sensors::OfBase>());
+  STATIC_REQUIRE(any_base<sensors::HoldsOfBase>());
+  STATIC_REQUIRE_FALSE(any_base<sensors::Reading>());
+  STATIC_REQUIRE_FALSE(any_base<sensors::Note>());
+  STATIC_REQUIRE(any_c_array<sensors::OfC>());
+  STATIC_REQUIRE(any_c_array<sensors::HoldsOfC>());
+  STATIC_REQUIRE_FALSE(any_c_array<sensors::Reading>());
+  STATIC_REQUIRE_FALSE(any_c_array<sensors::Note>());
 }
 
 TEST_CASE("integers of one size and sign are one kind, however they are spelled") {
