@@ -1,12 +1,13 @@
 // The thread for errands.
 #include <spindrift/dds/errands.hpp>
 
+#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::topics {
 
 void Errands::start() {
-  thread_ = std::thread([this] { run(); });
+  thread_ = value_or_throw(start_thread([this] { run(); }));
 }
 
 void Errands::stop() {

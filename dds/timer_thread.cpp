@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include <spindrift/core/limits.hpp>
+
 namespace spindrift::topics {
 
 namespace {
@@ -13,7 +15,7 @@ constexpr std::int64_t pause_ns_min = 1'000'000;
 }  // namespace
 
 void TimerThread::start() {
-  thread_ = std::thread([this] { run(); });
+  thread_ = value_or_throw(start_thread([this] { run(); }));
 }
 
 void TimerThread::stop() {

@@ -88,6 +88,22 @@ void require_absent(const GroupPlace& place, NodeId node) {
   }
 }
 
+/// An id that neither the configuration has nor any process here had is a slip of whoever wrote it. Without a configuration
+/// any id may be one.
+void require_known(const ForgetOptions& options, const GroupPlace& place, NodeId node) {
+  if (options.config.empty()) return;
+  const auto configured = load_config(options).view();
+  if (!configured || configured->rank_of(node)) return;
+  for (const NodeReport& each : value_or_throw(read_group(place.directory)).nodes) {
+    if (each.status.node == node) return;
+  }
+  throw Exception(Error(ErrorKind::bad_argument, fmt::format("node {} is none of the configuration's, and nothing of it is "
+                                                             "here",
+                                                             node))
+                      .at(options.config)
+                      .fix(fmt::format("name one of nodes {}", listed(configured->members))));
+}
+
 bool confirmed(const ForgetOptions& options, const std::string& group) {
   if (options.yes) return true;
   const Error nobody = Error(ErrorKind::bad_argument, "nobody is here to be asked whether the node may forget")
@@ -114,8 +130,10 @@ int forget(const ForgetOptions& options) {
     group::ViewFile file = value_or_throw(group::ViewFile::open(directory, node));
     return std::pair(content_of(group::last_record(kept, file, node)), others_of(file));
   }();
+  const std::string logs = logs_of(kept, node);
+  if (!content && logs.empty()) require_known(options, place, node);
   fmt::print("node {} remembers {}\n", node, content.value_or("nothing here: there is nothing to forget"));
-  if (const std::string logs = logs_of(kept, node); !logs.empty()) fmt::print("and has {}\n", logs);
+  if (!logs.empty()) fmt::print("and has {}\n", logs);
   std::fflush(stdout);
   if (content && !confirmed(options, place.name)) {
     fmt::print("nothing was forgotten\n");

@@ -5,6 +5,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,9 +20,59 @@ namespace {
 /// A line beyond this is no sample.
 constexpr std::size_t line_bytes_max = std::size_t{1} << 28;
 
+/// The place in a text that is being parsed, which has each key of an object once.
+class JsonPlace {
+ public:
+  using Json = topics::SampleJson;
+  explicit JsonPlace(std::string of) : of_(std::move(of)) {}
+
+  [[nodiscard]] std::string text() const {
+    std::string path = of_ + ": $";
+    for (const Within& each : within_) path += each.array ? fmt::format("[{}]", each.at) : "." + each.key;
+    return path;
+  }
+  /// Throws bad_input.
+  bool on_event(Json::parse_event_t event, const Json& value) {
+    using Event = Json::parse_event_t;
+    switch (event) {
+      case Event::object_start: within_.push_back({}); break;
+      case Event::array_start: within_.push_back({.array = true}); break;
+      case Event::key: on_key(value.get<std::string>()); break;
+      case Event::object_end:
+      case Event::array_end: within_.pop_back(); [[fallthrough]];
+      case Event::value:
+        if (!within_.empty()) ++within_.back().at;
+    }
+    return true;
+  }
+
+ private:
+  struct Within {
+    bool array = false;
+    std::size_t at = 0;
+    std::string key{};
+    std::set<std::string> keys{};
+  };
+  void on_key(std::string key) {
+    Within& object = within_.back();
+    object.key = key;
+    if (object.keys.insert(std::move(key)).second) return;
+    throw Exception(Error(ErrorKind::bad_input, "the field is there twice").at(text()).fix("write it once"));
+  }
+
+  std::string of_;
+  std::vector<Within> within_;
+};
+
 topics::SampleJson parsed(std::string_view text, const std::string& place) {
+  JsonPlace at(place);
   try {
-    return topics::SampleJson::parse(text);
+    return topics::SampleJson::parse(
+        text, [&](int, JsonPlace::Json::parse_event_t event, JsonPlace::Json& value) { return at.on_event(event, value); });
+  } catch (const topics::SampleJson::out_of_range&) {
+    throw Exception(Error(ErrorKind::bad_input, "a number is beyond all that a field can have")
+                        .at(at.text())
+                        .fix("write one within the range of its field, or \"Infinity\" where it has a point"));
   } catch (const topics::SampleJson::parse_error& mistake) {
     throw Exception(Error(ErrorKind::bad_input, fmt::format("it is no JSON: {}", mistake.what()))
                         .at(place)

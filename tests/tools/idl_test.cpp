@@ -44,6 +44,17 @@ std::string nested(const std::string& open, const std::string& close, std::size_
 
 }  // namespace
 
+TEST_CASE("a file may begin with a byte order mark, and places count from behind it") {
+  CHECK(value("long", "1") == "1");
+  CHECK(model_of({{"a.idl", "\xef\xbb\xbfstruct S { long a; };"}}, "a.idl").declarations.size() == 1);
+  CHECK_THAT(fault("\xef\xbb\xbfx"), Contains("a.idl:1:1: \"x\" begins no definition"));
+}
+
+TEST_CASE("keys that a pragma says are refused, with what is written in its place") {
+  CHECK_THAT(fault("struct S { long a; };\n#pragma keylist S a"),
+             Contains("a.idl:2:1: keys are said beside their fields, and not by #pragma keylist; fix: write @key before"));
+}
+
 TEST_CASE("constant expressions have the precedence and the range of IDL") {
   CHECK(value("long", "1 + 2 * 3 - 4 / 2") == "5");
   CHECK(value("long", "(1 + 2) * 3 % 5") == "4");

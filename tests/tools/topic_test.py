@@ -112,10 +112,23 @@ class Topics(unittest.TestCase):
         self.assertIn('sample 2: $.counts[1]: 65536 is no value of this field; fix: write a whole number, 0 to 65535', wrong)
         self.assertIn('wrote 0 samples', wrong)
         self.assertIn('sample 1: it is no JSON: ', run('pub', 'readings', '{', code=1).stderr)
+        for place, reason in (('"value": 1e999', "$.value: a number is beyond all"), ('"value": 1, "value": 2', "$.value: the field is there twice"),
+                              ('"value": 1, "counts": [0, {"a": 1, "a": 2}]', "$.counts[1].a: the field is there twice")):
+            self.assertIn('sample 1: ' + reason, run('pub', 'readings', good.replace('"value": 1', place), code=1).stderr)
         lines = run('pub', 'readings', input=good + '\n{"sensor": 2}\n' + good, code=1).stderr
         self.assertIn('standard input:2: $.value: the field is missing', lines)
         self.assertIn('wrote 1 sample,', lines)
         self.peer.expect('reading 1 1 0 0 0')
+
+    def test_what_gets_no_memory_for_its_threads_says_what_to_do(self):
+        said = []
+        for kibibytes in range(80000, 130000, 5000):
+            limited = ['/bin/bash', '-c', f'ulimit -v {kibibytes} && exec "$0" topic ls --domain 9', SPINDRIFT]
+            done = subprocess.run(limited, capture_output=True, text=True, timeout=PATIENCE, check=False)
+            if done.returncode != 0:
+                self.assertIn('; fix: ', done.stderr, f'with {kibibytes} KiB')
+                said.append(done.stderr)
+        self.assertTrue(any('start a thread: ' in each for each in said), said)
 
     def test_a_topic_that_is_not_there_is_said_with_those_that_are(self):
         self.assertIn('there is no such topic; there are: notes, readings; fix: did you mean readings?', run('echo', 'reading', code=2).stderr)

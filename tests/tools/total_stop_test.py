@@ -165,6 +165,9 @@ def forgetting(group):
     unasked = group.command(0, nodes, "forget", "0")
     if unasked.returncode == 0 or "--yes" not in unasked.stderr:
         sys.exit(f"a node was let to forget unasked: {unasked}")
+    stranger = group.command(0, nodes, "forget", "77", "--yes")
+    if stranger.returncode != 2 or "node 77 is none of the configuration's" not in stranger.stderr:
+        sys.exit(f"a node of nobody was let to forget: {stranger}")
     for node in nodes:
         forgot = group.command(node, nodes, "forget", str(node), "--yes")
         if forgot.returncode != 0 or f"node {node} remembers nothing now" not in forgot.stdout:

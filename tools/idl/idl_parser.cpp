@@ -78,6 +78,9 @@ class IdlParser {
   }
 
   void directive(const IdlToken& line) {
+    if (line.text.find("keylist") != std::string::npos && line.text.find("pragma") != std::string::npos)
+      refuse(line.place, "keys are said beside their fields, and not by #pragma keylist",
+             "write @key before each of these fields, and delete the line");
     const std::size_t begin = line.text.find_first_of("\"<");
     if (line.text.find("include") == std::string::npos || begin == std::string::npos)
       return to_.note(line.place, "\"" + line.text + "\" is left out");

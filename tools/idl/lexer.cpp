@@ -14,6 +14,8 @@ class Lexer {
   Lexer(std::string_view source, const std::string& file) : source_(source) { place_.file = file; }
 
   std::vector<IdlToken> all() {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // some editors put it before a text
+    if (source_.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
     std::vector<IdlToken> tokens;
     for (;;) {
       skip_blanks();
