@@ -1,8 +1,10 @@
 // Conditions, and waiting for any of them, as OMG's API has it.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,13 +34,29 @@ class Condition : public Reference<spindrift::topics::ConditionBody> {
   void dispatch() {
     if (delegate()->handler) delegate()->handler();
   }
+  /// A handler takes nothing, or the condition.
   template <class Handler>
   void handler(const Handler& handler) {
-    delegate()->handler = handler;
+    handle_as(*this, handler);
   }
   void reset_handler() { delegate()->handler = nullptr; }
 
  protected:
+  // A condition has its handler, which does not keep it in turn.
+  template <class Own, class Handler>
+  void handle_as(const Own& own, Handler handler) {
+    if constexpr (std::is_invocable_v<Handler&, Own&>) {
+      Own bare = own;
+      bare.delegate_.reset();
+      delegate()->handler = [bare, weak = std::weak_ptr(delegate_), handler]() mutable {
+        Own again = bare;
+        again.delegate_ = weak.lock();
+        handler(again);
+      };
+    } else {
+      delegate()->handler = std::move(handler);
+    }
+  }
   explicit Condition(std::function<bool()> holds) {
     delegate_ = std::make_shared<spindrift::topics::ConditionBody>(std::move(holds));
   }
@@ -48,6 +66,14 @@ class Condition : public Reference<spindrift::topics::ConditionBody> {
 class GuardCondition : public Condition {
  public:
   GuardCondition();
+  template <class Handler>
+  requires(!std::derived_from<Handler, Reference>) explicit GuardCondition(const Handler& handler) : GuardCondition() {
+    this->handler(handler);
+  }
+  template <class Handler>
+  void handler(const Handler& handler) {
+    handle_as(*this, handler);
+  }
   using Condition::trigger_value;
   void trigger_value(bool value);
 
@@ -66,6 +92,10 @@ class StatusCondition : public Condition {
       const auto alive = weak.lock();
       return alive && (alive->status_changes() & mask->to_ulong()) != 0;
     };
+  }
+  template <class Handler>
+  void handler(const Handler& handler) {
+    handle_as(*this, handler);
   }
   /// To be set before a thread waits for it.
   void enabled_statuses(const status::StatusMask& mask) { *mask_ = mask; }
@@ -89,6 +119,8 @@ class WaitSet {
 
   /// Returns those that hold, at least one. Throws TimeoutError.
   ConditionSeq wait(const Duration& limit = Duration::infinite());
+  /// The same into that sequence, in place of what is in it.
+  ConditionSeq& wait(ConditionSeq& held, const Duration& limit = Duration::infinite()) { return held = wait(limit); }
   /// The same, and calls their handlers.
   void dispatch(const Duration& limit = Duration::infinite());
 

@@ -16,6 +16,14 @@
 
 #include <spindrift/core/digest.hpp>
 
+namespace spindrift::topics {
+
+/// Keeps an entity for the process, until it is released; what is left at the process's end ends then.
+void retain(std::shared_ptr<void> entity);
+void release(const void* entity);
+
+}  // namespace spindrift::topics
+
 namespace dds::core {
 
 /// All that these calls throw is one of these, and a std::exception as well. `what()` has the place, the cause and the fix.
@@ -193,8 +201,18 @@ using StringSeq = std::vector<std::string>;
 
 /// Throws NullReferenceError.
 [[noreturn]] void throw_nil();
+/// Throws AlreadyClosedError.
+[[noreturn]] void throw_closed();
 
-/// An entity: copies are the same one, which ends with the last of them. Any thread.
+/// Whether it is an entity that can be closed; a condition is none.
+template <class Delegate>
+concept Closable = requires(Delegate& each) {
+  each.close();
+  each.closed();
+};
+
+/// An entity: copies are the same one, which ends with the last of them, unless it is retained, or when it is closed. Any
+/// thread.
 template <class Delegate>
 class Reference {
  public:
@@ -205,14 +223,38 @@ class Reference {
   [[nodiscard]] bool is_nil() const noexcept { return delegate_ == nullptr; }
   bool operator==(const Reference& other) const noexcept { return delegate_ == other.delegate_; }
   bool operator==(null_type) const noexcept { return is_nil(); }
-  /// spindrift's own part of it. Throws NullReferenceError.
+  /// spindrift's own part of it. Throws NullReferenceError, AlreadyClosedError.
   [[nodiscard]] const std::shared_ptr<Delegate>& delegate() const {
     if (is_nil()) throw_nil();
+    if constexpr (Closable<Delegate>) {
+      if (delegate_->closed()) throw_closed();
+    }
     return delegate_;
   }
+  /// Ends the entity, and all that was made with it, whatever else refers to it: every call of any of them throws
+  /// AlreadyClosedError from then on. Returns when none of its listener's functions runs. Throws PreconditionNotMetError: it
+  /// is a topic that has writers or readers; IllegalOperationError: a listener closes its own participant.
+  void close() requires Closable<Delegate> {
+    const std::shared_ptr<Delegate> closing = delegate();
+    closing->close();
+    spindrift::topics::release(closing.get());
+  }
+  /// It stays when nothing refers to it any more, until it is closed, or the process ends.
+  void retain() requires Closable<Delegate> { spindrift::topics::retain(delegate()); }
 
  protected:
   std::shared_ptr<Delegate> delegate_;
 };
+
+/// An entity as what it is, such as a DataReader<T> that came as AnyDataReader; nil stays nil. Throws InvalidDowncastError:
+/// it is of another type.
+template <class To, class From>
+[[nodiscard]] To polymorphic_cast(const From& from) {
+  if (from.is_nil()) return To(null);
+  if constexpr (requires { from.template get<typename To::DataType>(); })
+    return from.template get<typename To::DataType>();
+  else
+    return To(from);
+}
 
 }  // namespace dds::core

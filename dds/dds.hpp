@@ -12,6 +12,7 @@
 
 #include <spindrift/dds/discovery.hpp>
 #include <spindrift/dds/listeners.hpp>
+#include <spindrift/dds/manipulators.hpp>
 #include <spindrift/dds/pub.hpp>
 #include <spindrift/dds/qos_provider.hpp>
 #include <spindrift/dds/sub.hpp>

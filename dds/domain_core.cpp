@@ -29,6 +29,11 @@ const char* reliability_of(const SubgroupView& subgroup) {
 /// The largest messages of which the least ring holds as many as it must.
 constexpr std::uint64_t varying_bytes_max = (std::uint64_t{1} << 18) - 16;
 
+/// Tells all of endpoints.
+void send(Group& group, const std::vector<std::byte>& message) {
+  group.subgroup(endpoints_subgroup).send(std::span<const std::byte>(message));
+}
+
 }  // namespace
 
 Profile topic_profile(std::uint64_t sample_bytes, std::uint64_t usual_bytes_max) {
@@ -115,7 +120,9 @@ void DomainCore::take_part() {
   histories_.begin(own_.id, table_);
 }
 
-DomainCore::~DomainCore() {
+DomainCore::~DomainCore() { end(); }
+
+void DomainCore::end() {
   listeners_.stop();
   timers_.stop();
   heart_.stop();
@@ -124,7 +131,6 @@ DomainCore::~DomainCore() {
   } catch (const Exception&) {  // its own end: it was logged
   }
   errands_.stop();  // behind that: one may wait for room in a subgroup that others do not take
-  group_.reset();
 }
 
 void DomainCore::take_topic(Subgroup& subgroup) {
@@ -193,15 +199,11 @@ Subgroup& DomainCore::topic_subgroup(const EndpointFacts& facts, const TypeSuppo
   return group_->create_subgroup(added);
 }
 
-void DomainCore::send(std::vector<std::byte> message) {
-  group_->subgroup(endpoints_subgroup).send(std::span<const std::byte>(message));
-}
-
 void DomainCore::announce(const EndpointFacts& facts) {
   ByteWriter writer;
   writer.put(static_cast<std::uint8_t>(Word::here));
   put(writer, facts);
-  send(writer.take());
+  send(*group_, writer.take());
   std::unique_lock lock(monitor_.mutex);
   monitor_.changed.wait(lock, [&] { return outcomes_.contains(facts.id) || failure_.has_value(); });
   const auto outcome = outcomes_.extract(facts.id);
@@ -271,7 +273,7 @@ void DomainCore::withdraw(const EndpointId& id) noexcept {
   try {
     ByteWriter writer;
     writer.put(static_cast<std::uint8_t>(Word::gone), id.node, id.number, id.incarnation);
-    send(writer.take());
+    send(*group_, writer.take());
   } catch (const Exception& thrown) {
     // The others learn of it with the view that this participant is not in.
     log::info(log::Room::dds, "nobody was told that an endpoint is gone", {{"reason", thrown.error().to_string()}});
@@ -281,7 +283,7 @@ void DomainCore::withdraw(const EndpointId& id) noexcept {
 void DomainCore::assert_alive(const EndpointId& writer, std::uint8_t liveliness) {
   ByteWriter message;
   message.put(static_cast<std::uint8_t>(Word::alive), writer.node, writer.number, writer.incarnation, liveliness);
-  send(message.take());
+  send(*group_, message.take());
 }
 
 void DomainCore::beat_for(const EndpointId& writer, std::int64_t lease_ns) {

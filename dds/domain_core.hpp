@@ -56,8 +56,10 @@ class DomainCore {
   /// told of it. Throws as Group does.
   [[nodiscard]] static std::shared_ptr<DomainCore> join(std::uint32_t domain, const EndpointQos& told, const Config& config,
                                                         JoinAs as = JoinAs::participant);
-  /// Leaves. A reader in another process that has no room holds it up for `leave_patience`, and a change of the view.
   ~DomainCore();
+  /// Leaves, if it has not. A reader in another process that has no room holds it up for `leave_patience`, and a change of
+  /// the view. On no thread for listeners.
+  void end();
   DomainCore(const DomainCore&) = delete;
   DomainCore& operator=(const DomainCore&) = delete;
 
@@ -113,7 +115,6 @@ class DomainCore {
   DomainCore(std::uint32_t domain, const EndpointQos& told);
   void enter(const Config& config);
   void take_topic(Subgroup& subgroup);
-  void send(std::vector<std::byte> message);
   void announce_self();
 
   // The poller's:

@@ -197,7 +197,7 @@ DynamicReader DynamicParticipant::read(const AnnouncedTopic& topic, const Dynami
     qos << (how.bytes_max > 0 || how.held_max > 0 ? History::KeepAll() : History::KeepLast(kept_of_instance));
     if (how.held_max > 0) qos << Reliability::Reliable() << ResourceLimits(static_cast<std::int32_t>(how.held_max));
     if (how.from_last) qos << Durability::TransientLocal();
-    const auto subscriber = std::make_shared<Surroundings>(entity_, around, Surroundings::Kind::subscriber);
+    const auto subscriber = Surroundings::make(entity_, around, Surroundings::Kind::subscriber);
     std::function<bool(const void*)> room;
     if (how.bytes_max > 0)
       room = [backlog, most = how.bytes_max](const void* sample) { return has_room(*backlog, sample, most); };
@@ -212,7 +212,7 @@ DynamicWriter DynamicParticipant::write(const AnnouncedTopic& topic) {
     qos << Reliability(entity->qos().policy<Reliability>().kind(), DynamicWriter::try_for) << ownership_of(topic)
         << WriterDataLifecycle::ManuallyDisposeUnregisteredInstances();
     const dds::pub::qos::PublisherQos around;
-    const auto publisher = std::make_shared<Surroundings>(entity_, around, Surroundings::Kind::publisher);
+    const auto publisher = Surroundings::make(entity_, around, Surroundings::Kind::publisher);
     return DynamicWriter(WriterEntity::make(publisher, entity, qos, {}));
   });
 }

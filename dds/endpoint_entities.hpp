@@ -47,12 +47,17 @@ class WriterEntity {
   void unregister(const dds::core::InstanceHandle& instance);
   void dispose(const dds::core::InstanceHandle& instance);
   [[nodiscard]] bool is_registered(const Digest& key);
+  /// Throws InvalidArgumentError: this writer has no such instance; PreconditionNotMetError: it is of other keys.
+  void check_instance(const dds::core::InstanceHandle& instance, const Digest& key);
   void wait_for_acknowledgments(const dds::core::Duration& limit);
 
   /// `look` gets the statuses with nobody beside it; those of `bit` count as looked at then.
   void with_statuses(std::uint32_t bit, const std::function<void(WriterStatuses&)>& look);
   /// Returns when the listener before is not called any more.
   void set_listener(const Listening& listening);
+  [[nodiscard]] void* listener() const;
+  void close();
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
   [[nodiscard]] std::uint32_t status_changes() const;
   [[nodiscard]] dds::core::InstanceHandleSeq matched() const;
   /// A reader that it matches.
@@ -74,6 +79,7 @@ class WriterEntity {
   std::mutex changing_;  // one change at a time
   std::shared_ptr<WriterCore> core_;
   std::atomic<bool> told_{false};
+  std::atomic<bool> closed_{false};
 };
 
 class ReaderEntity {
@@ -101,6 +107,9 @@ class ReaderEntity {
   void with_statuses(std::uint32_t bit, const std::function<void(ReaderStatuses&)>& look);
   /// Returns when the listener before is not called any more.
   void set_listener(const Listening& listening);
+  [[nodiscard]] void* listener() const;
+  void close();
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
   [[nodiscard]] std::uint32_t status_changes() const;
   [[nodiscard]] dds::core::InstanceHandleSeq matched() const;
   /// A writer that it matches.
@@ -122,6 +131,7 @@ class ReaderEntity {
   std::mutex changing_;  // one change at a time
   std::shared_ptr<ReaderCore> core_;
   std::atomic<bool> told_{false};
+  std::atomic<bool> closed_{false};
 };
 
 /// The entity of that type. Throws InvalidDowncastError: it is of another.

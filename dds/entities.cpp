@@ -6,6 +6,7 @@
 
 #include <spindrift/dds/builtin_topics.hpp>
 #include <spindrift/dds/domain_core.hpp>
+#include <spindrift/dds/endings.hpp>
 #include <spindrift/dds/endpoint_entities.hpp>
 #include <spindrift/dds/entity_parts.hpp>
 #include <spindrift/dds/policy_names.hpp>
@@ -13,6 +14,7 @@
 
 namespace dds::core {
 
+void throw_closed() { throw AlreadyClosedError("the entity is closed; make another one"); }
 void throw_nil() { throw NullReferenceError("a reference to an entity is nil; assign one first"); }
 
 }  // namespace dds::core
@@ -66,11 +68,76 @@ ParticipantEntity::ParticipantEntity(std::uint32_t domain, const dds::domain::qo
   board_ = std::make_shared<StatusBoard>(core_->listeners());
 }
 ParticipantEntity::ParticipantEntity(std::shared_ptr<DomainCore> core)
-    : qos_({}), core_(std::move(core)), board_(std::make_shared<StatusBoard>(core_->listeners())) {}
+    : core_(std::move(core)), board_(std::make_shared<StatusBoard>(core_->listeners())) {}
 ParticipantEntity::~ParticipantEntity() {
   if (core_) set_listener({});
 }
-void ParticipantEntity::set_listener(const Listening& listening) { listen(*core_, *board_, listening.call, listening.mask); }
+
+namespace {
+Living<ParticipantEntity>& participants() {
+  static Living<ParticipantEntity> all;
+  return all;
+}
+
+struct Retained {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<void>> all;
+  static Retained& of_process() {
+    // Entities use these at their end, so they are there for longer.
+    static_cast<void>(Endings::of_process());
+    static_cast<void>(ProcessBell::of_process());
+    static_cast<void>(participants());
+    static Retained retained;
+    return retained;
+  }
+};
+}  // namespace
+
+void retain(std::shared_ptr<void> entity) {
+  Retained& retained = Retained::of_process();
+  const std::lock_guard lock(retained.mutex);
+  if (std::find(retained.all.begin(), retained.all.end(), entity) == retained.all.end())
+    retained.all.push_back(std::move(entity));
+}
+void release(const void* entity) {
+  Retained& retained = Retained::of_process();
+  const std::lock_guard lock(retained.mutex);
+  std::erase_if(retained.all, [&](const auto& each) { return each.get() == entity; });
+}
+
+std::shared_ptr<ParticipantEntity> ParticipantEntity::make(std::uint32_t domain,
+                                                           const dds::domain::qos::DomainParticipantQos& qos,
+                                                           const std::string& file) {
+  auto made = std::make_shared<ParticipantEntity>(domain, qos, file);
+  participants().add(made);
+  return made;
+}
+std::shared_ptr<ParticipantEntity> ParticipantEntity::find(std::uint32_t domain) {
+  for (auto& each : participants().all()) {
+    if (each->domain() == domain) return std::move(each);
+  }
+  return nullptr;
+}
+Replaceable<dds::domain::qos::DomainParticipantQos>& participant_defaults() {
+  static Replaceable<dds::domain::qos::DomainParticipantQos> qos;
+  return qos;
+}
+
+void ParticipantEntity::close() {
+  if (core_->listeners().is_current()) {
+    throw dds::core::IllegalOperationError(
+        "a listener cannot close its participant, on whose thread it runs; tell another thread to");
+  }
+  if (closed_.exchange(true)) return;
+  for (const auto* const some : {&surroundings_, &builtin_subscribers_}) {
+    for (const auto& each : some->all()) each->close();
+  }
+  for (const auto& each : topics_.all()) each->end();
+  set_listener({});
+  core_->end();
+}
+void ParticipantEntity::set_listener(const Listening& listening) { listen(*core_, *board_, listening); }
+void* ParticipantEntity::listener() const { return listener_of(*core_, *board_); }
 std::uint32_t ParticipantEntity::status_changes() const { return changed(*core_, *board_); }
 std::uint32_t ParticipantEntity::domain() const { return core_->domain(); }
 InstanceHandle ParticipantEntity::handle() const { return InstanceHandle(core_->self().name()); }
@@ -116,6 +183,12 @@ Surroundings::Surroundings(std::shared_ptr<ParticipantEntity> participant, const
       enabled_(kind == Kind::builtin_subscriber || participant_->enables()) {
   check(qos);
 }
+std::shared_ptr<Surroundings> Surroundings::make(const std::shared_ptr<ParticipantEntity>& participant,
+                                                 const dds::pub::qos::PublisherQos& qos, Kind kind) {
+  auto made = std::make_shared<Surroundings>(participant, qos, kind);
+  participant->surroundings().add(made);
+  return made;
+}
 void Surroundings::enable() {
   enabled_ = true;
   if (!enables()) return;
@@ -126,9 +199,14 @@ bool Surroundings::enables() const {
   return qos_.get().policy<dds::core::policy::EntityFactory>().autoenable_created_entities();
 }
 Surroundings::~Surroundings() { set_listener({}); }
-void Surroundings::set_listener(const Listening& listening) {
-  listen(*participant_->core(), *board_, listening.call, listening.mask);
+void Surroundings::close() {
+  if (closed_.exchange(true)) return;
+  for (const auto& each : writers_.all()) each->close();
+  for (const auto& each : readers_.all()) each->close();
+  set_listener({});
 }
+void Surroundings::set_listener(const Listening& listening) { listen(*participant_->core(), *board_, listening); }
+void* Surroundings::listener() const { return listener_of(*participant_->core(), *board_); }
 std::uint32_t Surroundings::status_changes() const { return changed(*participant_->core(), *board_); }
 
 void Surroundings::change(const dds::pub::qos::PublisherQos& qos) {
@@ -238,17 +316,27 @@ void TopicEntity::change(const dds::topic::qos::TopicQos& qos) {
   if (subgroup_ != nullptr) outside([&] { participant_->core()->announce(facts(qos)); });
   qos_.set(qos);
 }
-TopicEntity::~TopicEntity() {
-  if (id_.number == 0) return;
+TopicEntity::~TopicEntity() { end(); }
+void TopicEntity::close() {
+  for (const auto& around : participant_->surroundings().all()) {
+    const auto uses = [this](const auto& each) { return each->topic().get() == this; };
+    const auto writers = around->writers().all();
+    const auto readers = around->readers().all();
+    if (std::none_of(writers.begin(), writers.end(), uses) && std::none_of(readers.begin(), readers.end(), uses)) continue;
+    throw dds::core::PreconditionNotMetError("topic " + name_ + " has writers or readers; close these first");
+  }
+  end();
+}
+void TopicEntity::end() {
+  if (closed_.exchange(true) || id_.number == 0) return;
   DomainCore& domain = *participant_->core();
   set_listener({});
   domain.withdraw(id_);
   const std::lock_guard lock(domain.monitor().mutex);
   domain.hub(name_).remove_topic(id_);
 }
-void TopicEntity::set_listener(const Listening& listening) {
-  listen(*participant_->core(), *core_->board, listening.call, listening.mask);
-}
+void TopicEntity::set_listener(const Listening& listening) { listen(*participant_->core(), *core_->board, listening); }
+void* TopicEntity::listener() const { return listener_of(*participant_->core(), *core_->board); }
 std::uint32_t TopicEntity::status_changes() const { return changed(*participant_->core(), *core_->board); }
 dds::core::status::InconsistentTopicStatus TopicEntity::inconsistent() {
   const std::lock_guard lock(participant_->core()->monitor().mutex);

@@ -34,12 +34,34 @@ class WriterEntity;
 struct Listening {
   ListenerCall call{};
   dds::core::status::StatusMask mask{};
+  void* listener = nullptr;
 };
+
+/// The qualities of what a participant makes where the program says none.
+struct ParticipantDefaults {
+  Replaceable<dds::topic::qos::TopicQos> topic{};
+  Replaceable<dds::pub::qos::PublisherQos> publisher{};
+  Replaceable<dds::sub::qos::SubscriberQos> subscriber{};
+};
+/// The same of a publisher or subscriber. None: those of the topic, or OMG's.
+struct EndpointDefaults {
+  Replaceable<std::optional<dds::pub::qos::DataWriterQos>> writer{};
+  Replaceable<std::optional<dds::sub::qos::DataReaderQos>> reader{};
+};
+/// As OMG has it: readers ask for less than writers offer.
+[[nodiscard]] dds::sub::qos::DataReaderQos omg_reader_qos();
+/// The qualities of this process's participants, where the program says none.
+[[nodiscard]] Replaceable<dds::domain::qos::DomainParticipantQos>& participant_defaults();
 
 // All functions throw what docs/dds.md says of them: dds::core's exceptions. Any thread.
 
 class ParticipantEntity {
  public:
+  [[nodiscard]] static std::shared_ptr<ParticipantEntity> make(std::uint32_t domain,
+                                                               const dds::domain::qos::DomainParticipantQos& qos,
+                                                               const std::string& file);
+  /// One of the process in that domain; null: there is none.
+  [[nodiscard]] static std::shared_ptr<ParticipantEntity> find(std::uint32_t domain);
   ParticipantEntity(std::uint32_t domain, const dds::domain::qos::DomainParticipantQos& qos, const std::string& file);
   explicit ParticipantEntity(std::shared_ptr<DomainCore> core);
   ~ParticipantEntity();
@@ -48,7 +70,12 @@ class ParticipantEntity {
 
   [[nodiscard]] const std::shared_ptr<StatusBoard>& board() const { return board_; }
   void set_listener(const Listening& listening);
+  [[nodiscard]] void* listener() const;
   [[nodiscard]] std::uint32_t status_changes() const;
+  /// Closes all that was made with it, and leaves.
+  void close();
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+  [[nodiscard]] ParticipantDefaults& defaults() { return defaults_; }
   [[nodiscard]] std::uint32_t domain() const;
   [[nodiscard]] dds::domain::qos::DomainParticipantQos qos() const { return qos_.get(); }
   void change(const dds::domain::qos::DomainParticipantQos& qos);
@@ -57,6 +84,7 @@ class ParticipantEntity {
   /// The topics that were made with it, and live.
   [[nodiscard]] Living<TopicEntity>& topics() { return topics_; }
   [[nodiscard]] Living<Surroundings>& builtin_subscribers() { return builtin_subscribers_; }
+  [[nodiscard]] Living<Surroundings>& surroundings() { return surroundings_; }
 
   void assert_liveliness();
   /// Whether what is made with it is enabled at once.
@@ -74,12 +102,17 @@ class ParticipantEntity {
   std::shared_ptr<StatusBoard> board_;
   Living<TopicEntity> topics_;
   Living<Surroundings> builtin_subscribers_;
+  Living<Surroundings> surroundings_;
+  ParticipantDefaults defaults_;
+  std::atomic<bool> closed_{false};
 };
 
 /// A publisher or a subscriber: what its writers or readers have in common.
 class Surroundings {
  public:
   enum class Kind : std::uint8_t { publisher, subscriber, builtin_subscriber };
+  [[nodiscard]] static std::shared_ptr<Surroundings> make(const std::shared_ptr<ParticipantEntity>& participant,
+                                                          const dds::pub::qos::PublisherQos& qos, Kind kind);
   Surroundings(std::shared_ptr<ParticipantEntity> participant, const dds::pub::qos::PublisherQos& qos, Kind kind);
   ~Surroundings();
   Surroundings(const Surroundings&) = delete;
@@ -87,7 +120,12 @@ class Surroundings {
 
   [[nodiscard]] const std::shared_ptr<StatusBoard>& board() const { return board_; }
   void set_listener(const Listening& listening);
+  [[nodiscard]] void* listener() const;
   [[nodiscard]] std::uint32_t status_changes() const;
+  /// Closes its writers and readers.
+  void close();
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+  [[nodiscard]] EndpointDefaults& defaults() { return defaults_; }
   [[nodiscard]] const std::shared_ptr<ParticipantEntity>& participant() const { return participant_; }
   [[nodiscard]] dds::pub::qos::PublisherQos qos() const { return qos_.get(); }
   /// Its writers and readers are told of anew.
@@ -110,6 +148,8 @@ class Surroundings {
   std::atomic<bool> enabled_;
   Living<WriterEntity> writers_;
   Living<ReaderEntity> readers_;
+  EndpointDefaults defaults_;
+  std::atomic<bool> closed_{false};
 };
 
 /// The participant's subscriber of built-in topics: one, as long as anything refers to it.
@@ -143,7 +183,13 @@ class TopicEntity {
   /// Throws NotEnabledError.
   void check_enabled() const;
   void set_listener(const Listening& listening);
+  [[nodiscard]] void* listener() const;
   [[nodiscard]] std::uint32_t status_changes() const;
+  /// Throws PreconditionNotMetError: it has writers or readers.
+  void close();
+  /// The same without a question.
+  void end();
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
   /// How often others were refused the topic; it counts as looked at.
   [[nodiscard]] dds::core::status::InconsistentTopicStatus inconsistent();
   [[nodiscard]] dds::core::InstanceHandle handle() const;
@@ -160,6 +206,7 @@ class TopicEntity {
   EndpointId id_;
   std::atomic<Subgroup*> subgroup_{nullptr};  // by which it travels; null: it is not enabled
   std::shared_ptr<TopicCore> core_;
+  std::atomic<bool> closed_{false};
 };
 
 /// Throws it as the exception of dds::core that it is.

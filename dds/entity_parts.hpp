@@ -28,11 +28,15 @@ template <class Core>
 }
 
 /// Replaces a board's listener; returns when the one before is not called any more.
-inline void listen(DomainCore& domain, StatusBoard& board, ListenerCall call, const dds::core::status::StatusMask& mask) {
+inline void listen(DomainCore& domain, StatusBoard& board, const Listening& to) {
   std::unique_lock lock(domain.monitor().mutex);
   board.set_listener(nullptr, 0);
   domain.listeners().await_idle(lock, board);
-  board.set_listener(std::move(call), static_cast<std::uint32_t>(mask.to_ulong()));
+  board.set_listener(to.call, static_cast<std::uint32_t>(to.mask.to_ulong()), to.listener);
+}
+[[nodiscard]] inline void* listener_of(DomainCore& domain, const StatusBoard& board) {
+  const std::lock_guard lock(domain.monitor().mutex);
+  return board.who();
 }
 
 [[nodiscard]] inline std::uint32_t changed(DomainCore& domain, const StatusBoard& board) {

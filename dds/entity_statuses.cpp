@@ -51,9 +51,8 @@ SampleRejectedStatus sample_rejected(ReaderEntity& reader) {
   return handed_out(reader, StatusBit::rejected, &ReaderStatuses::rejected);
 }
 
-}  // namespace spindrift::topics
-
-// As OMG has it: readers ask for less than writers offer.
-dds::sub::qos::DataReaderQos dds::sub::Subscriber::default_datareader_qos() {
-  return qos::DataReaderQos() << core::policy::Reliability::BestEffort();
+dds::sub::qos::DataReaderQos omg_reader_qos() {
+  return dds::sub::qos::DataReaderQos() << dds::core::policy::Reliability::BestEffort();
 }
+
+}  // namespace spindrift::topics

@@ -36,7 +36,7 @@ template <class Listener>
 Listening listening(Listener* listener, const dds::core::status::StatusMask& mask) {
   if (listener == nullptr) return {};
   return {[listener](std::uint32_t statuses, const std::shared_ptr<void>& entity) { call(*listener, statuses, entity); },
-          mask};
+          mask, listener};
 }
 
 }  // namespace
@@ -46,7 +46,18 @@ void dds::domain::DomainParticipant::listener(DomainParticipantListener* listene
   delegate()->set_listener(spindrift::topics::listening(listener, mask));
 }
 void dds::pub::Publisher::listener(PublisherListener* listener, const core::status::StatusMask& mask) {
-  delegate()->set_listener(spindrift::topics::listening(static_cast<dds::pub::AnyDataWriterListener*>(listener), mask));
+  auto listening = spindrift::topics::listening(static_cast<dds::pub::AnyDataWriterListener*>(listener), mask);
+  listening.listener = listener;
+  delegate()->set_listener(listening);
+}
+dds::domain::DomainParticipantListener* dds::domain::DomainParticipant::listener() const {
+  return static_cast<DomainParticipantListener*>(delegate()->listener());
+}
+dds::pub::PublisherListener* dds::pub::Publisher::listener() const {
+  return static_cast<PublisherListener*>(delegate()->listener());
+}
+dds::sub::SubscriberListener* dds::sub::Subscriber::listener() const {
+  return static_cast<SubscriberListener*>(delegate()->listener());
 }
 void dds::sub::Subscriber::listener(SubscriberListener* listener, const core::status::StatusMask& mask) {
   delegate()->set_listener(spindrift::topics::listening(listener, mask));

@@ -8,7 +8,7 @@
 
 namespace spindrift::topics {
 
-/// Entities that something else made of itself, for as long as they live; it does not keep them.
+/// Entities that something else made of itself, for as long as they live and are not closed; it does not keep them.
 template <class Entity>
 class Living {
  public:
@@ -22,7 +22,7 @@ class Living {
     std::vector<std::shared_ptr<Entity>> alive;
     const std::lock_guard lock(mutex_);
     for (const auto& each : all_) {
-      if (auto entity = each.lock()) alive.push_back(std::move(entity));
+      if (auto entity = each.lock(); entity && !entity->closed()) alive.push_back(std::move(entity));
     }
     return alive;
   }
@@ -36,6 +36,7 @@ class Living {
 template <class Value>
 class Replaceable {
  public:
+  Replaceable() = default;
   explicit Replaceable(Value value) : value_(std::move(value)) {}
   [[nodiscard]] Value get() const {
     const std::lock_guard lock(mutex_);
@@ -48,7 +49,7 @@ class Replaceable {
 
  private:
   mutable std::mutex mutex_;
-  Value value_;
+  Value value_{};
 };
 
 }  // namespace spindrift::topics

@@ -22,9 +22,9 @@ class DomainParticipant : public core::Reference<spindrift::topics::ParticipantE
   using Reference::Reference;
   /// Throws UnsupportedError, InvalidArgumentError (the configuration, too), and as Group: TimeoutError,
   /// PreconditionNotMetError, OutOfResourcesError.
-  explicit DomainParticipant(std::uint32_t id, const qos::DomainParticipantQos& qos = {},
+  explicit DomainParticipant(std::uint32_t id, const qos::DomainParticipantQos& qos = default_participant_qos(),
                              const std::string& config_file = "")
-      : Reference(std::make_shared<spindrift::topics::ParticipantEntity>(id, qos, config_file)) {}
+      : Reference(spindrift::topics::ParticipantEntity::make(id, qos, config_file)) {}
   DomainParticipant(std::uint32_t id, const qos::DomainParticipantQos& qos, DomainParticipantListener* listener,
                     const core::status::StatusMask& mask = core::status::StatusMask::all(),
                     const std::string& config_file = "")
@@ -36,6 +36,7 @@ class DomainParticipant : public core::Reference<spindrift::topics::ParticipantE
   /// subscriber, is for. It outlives the participant and all that is made with it, or its removal (nullptr), which waits
   /// until none of its functions runs.
   void listener(DomainParticipantListener* listener, const core::status::StatusMask& mask);
+  [[nodiscard]] DomainParticipantListener* listener() const;  ///< null: none
   [[nodiscard]] core::status::StatusMask status_changes() const {
     return core::status::StatusMask(delegate()->status_changes());
   }
@@ -54,9 +55,31 @@ class DomainParticipant : public core::Reference<spindrift::topics::ParticipantE
   void enable() {}
   /// By the clock that stamps what this participant writes.
   [[nodiscard]] core::Time current_time() const { return core::Time::from_nanosecs(spindrift::topics::wall_ns()); }
-  static qos::DomainParticipantQos default_participant_qos() { return {}; }
-  static topic::qos::TopicQos default_topic_qos() { return {}; }
+  // The qualities of what is made without any: of participants of this process, and with this participant.
+  [[nodiscard]] static qos::DomainParticipantQos default_participant_qos() {
+    return spindrift::topics::participant_defaults().get();
+  }
+  static void default_participant_qos(const qos::DomainParticipantQos& qos) {
+    spindrift::topics::participant_defaults().set(qos);
+  }
+  [[nodiscard]] topic::qos::TopicQos default_topic_qos() const { return delegate()->defaults().topic.get(); }
+  DomainParticipant& default_topic_qos(const topic::qos::TopicQos& qos) {
+    return delegate()->defaults().topic.set(qos), *this;
+  }
+  [[nodiscard]] pub::qos::PublisherQos default_publisher_qos() const { return delegate()->defaults().publisher.get(); }
+  DomainParticipant& default_publisher_qos(const pub::qos::PublisherQos& qos) {
+    return delegate()->defaults().publisher.set(qos), *this;
+  }
+  [[nodiscard]] sub::qos::SubscriberQos default_subscriber_qos() const { return delegate()->defaults().subscriber.get(); }
+  DomainParticipant& default_subscriber_qos(const sub::qos::SubscriberQos& qos) {
+    return delegate()->defaults().subscriber.set(qos), *this;
+  }
 };
+
+/// A participant of this process in that domain; nil: there is none.
+[[nodiscard]] inline DomainParticipant find(std::uint32_t domain) {
+  return DomainParticipant(spindrift::topics::ParticipantEntity::find(domain));
+}
 
 }  // namespace dds::domain
 
@@ -119,13 +142,17 @@ class Topic : public AnyTopic {
   using AnyTopic::AnyTopic;
   /// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError; PreconditionNotMetError: others have the topic
   /// with another type or Reliability, and it says both; AlreadyClosedError.
-  Topic(const domain::DomainParticipant& participant, const std::string& name, const qos::TopicQos& qos = {},
+  Topic(const domain::DomainParticipant& participant, const std::string& name)
+      : Topic(participant, name, participant.default_topic_qos()) {}
+  Topic(const domain::DomainParticipant& participant, const std::string& name, const qos::TopicQos& qos,
         Listener* listener = nullptr, const core::status::StatusMask& mask = core::status::StatusMask::all())
       : AnyTopic(spindrift::topics::TopicEntity::make(participant.delegate(), name, spindrift::topics::type_support<T>(),
                                                       qos, listening(listener, mask))) {}
   /// The same, where OMG's API names the type as well, which has to be `topic_type_name<T>`.
+  Topic(const domain::DomainParticipant& participant, const std::string& name, const std::string& type_name)
+      : Topic(participant, name, type_name, participant.default_topic_qos()) {}
   Topic(const domain::DomainParticipant& participant, const std::string& name, const std::string& type_name,
-        const qos::TopicQos& qos = {})
+        const qos::TopicQos& qos)
       : Topic(participant, name, qos) {
     if (type_name != this->type_name())
       throw core::UnsupportedError("a type has one name: specialize dds::topic::topic_type_name for " + type_name);
@@ -135,6 +162,7 @@ class Topic : public AnyTopic {
   void listener(Listener* listener, const core::status::StatusMask& mask) {
     delegate()->set_listener(listening(listener, mask));
   }
+  [[nodiscard]] Listener* listener() const { return static_cast<Listener*>(delegate()->listener()); }  ///< null: none
 
  private:
   static spindrift::topics::Listening listening(Listener* listener, const core::status::StatusMask& mask) {
@@ -143,7 +171,7 @@ class Topic : public AnyTopic {
               Topic topic(std::static_pointer_cast<spindrift::topics::TopicEntity>(entity));
               listener->on_inconsistent_topic(topic, topic.inconsistent_topic_status());
             },
-            mask};
+            mask, listener};
   }
 };
 

@@ -1,10 +1,13 @@
 // dds::pub: publishers and writers.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <spindrift/dds/participant.hpp>
+#include <spindrift/dds/topic_instance.hpp>
 #include <spindrift/dds/writer_statuses.hpp>
 
 namespace spindrift::topics {
@@ -31,9 +34,11 @@ class Publisher : public core::Reference<spindrift::topics::Surroundings> {
  public:
   using Reference::Reference;
   /// Throws UnsupportedError.
-  explicit Publisher(const domain::DomainParticipant& participant, const qos::PublisherQos& qos = {})
-      : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos,
-                                                                    spindrift::topics::Surroundings::Kind::publisher)) {}
+  explicit Publisher(const domain::DomainParticipant& participant)
+      : Publisher(participant, participant.default_publisher_qos()) {}
+  Publisher(const domain::DomainParticipant& participant, const qos::PublisherQos& qos)
+      : Reference(spindrift::topics::Surroundings::make(participant.delegate(), qos,
+                                                        spindrift::topics::Surroundings::Kind::publisher)) {}
   Publisher(const domain::DomainParticipant& participant, const qos::PublisherQos& qos, PublisherListener* listener,
             const core::status::StatusMask& mask = core::status::StatusMask::all())
       : Publisher(participant, qos) {
@@ -42,6 +47,7 @@ class Publisher : public core::Reference<spindrift::topics::Surroundings> {
   /// The listener hears of the statuses in the mask that a writer's own is not for. It outlives the publisher and its
   /// writers, or its removal (nullptr), which waits until none of its functions runs.
   void listener(PublisherListener* listener, const core::status::StatusMask& mask);
+  [[nodiscard]] PublisherListener* listener() const;  ///< null: none
   /// And, if its EntityFactory says so, its writers, where it was made without.
   void enable() { delegate()->enable(); }
   [[nodiscard]] core::status::StatusMask status_changes() const {
@@ -56,7 +62,13 @@ class Publisher : public core::Reference<spindrift::topics::Surroundings> {
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
   }
-  static qos::DataWriterQos default_datawriter_qos() { return {}; }
+  /// The qualities of writers that are made without any; as long as nobody has set them, such a writer has its topic's.
+  [[nodiscard]] qos::DataWriterQos default_datawriter_qos() const {
+    return delegate()->defaults().writer.get().value_or(qos::DataWriterQos());
+  }
+  Publisher& default_datawriter_qos(const qos::DataWriterQos& qos) {
+    return delegate()->defaults().writer.set(qos), *this;
+  }
 };
 
 template <class T>
@@ -158,7 +170,8 @@ class DataWriter : public AnyDataWriter {
 
   /// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError, PreconditionNotMetError, AlreadyClosedError.
   DataWriter(const Publisher& publisher, const topic::Topic<T>& topic)
-      : DataWriter(publisher, topic, qos::DataWriterQos(topic.qos())) {}
+      : DataWriter(publisher, topic,
+                   publisher.delegate()->defaults().writer.get().value_or(qos::DataWriterQos(topic.qos()))) {}
   DataWriter(const Publisher& publisher, const topic::Topic<T>& topic, const qos::DataWriterQos& qos,
              Listener* listener = nullptr, const core::status::StatusMask& mask = core::status::StatusMask::all())
       : AnyDataWriter(
@@ -168,9 +181,31 @@ class DataWriter : public AnyDataWriter {
   /// max_blocking_time; InvalidArgumentError: the sample is larger than the topic's messages; AlreadyClosedError.
   void write(const T& sample) { send(sample, std::nullopt); }
   void write(const T& sample, const core::Time& timestamp) { send(sample, timestamp); }
-  void write(const T& sample, const core::InstanceHandle&) { send(sample, std::nullopt); }
+  /// `instance`: the sample's, as it was registered; nil: whichever it is. Throws InvalidArgumentError: this writer has no
+  /// such instance; PreconditionNotMetError: the sample has other keys.
+  void write(const T& sample, const core::InstanceHandle& instance) { send(sample, std::nullopt, instance); }
+  void write(const T& sample, const core::InstanceHandle& instance, const core::Time& timestamp) {
+    send(sample, timestamp, instance);
+  }
+  template <std::same_as<topic::TopicInstance<T>> Instance>
+  void write(const Instance& instance) {
+    write(instance.sample(), instance.handle());
+  }
+  template <std::same_as<topic::TopicInstance<T>> Instance>
+  void write(const Instance& instance, const core::Time& timestamp) {
+    write(instance.sample(), instance.handle(), timestamp);
+  }
   using AnyDataWriter::operator<<;
   DataWriter& operator<<(const T& sample) { return write(sample), *this; }
+  template <std::same_as<topic::TopicInstance<T>> Instance>
+  DataWriter& operator<<(const Instance& instance) {
+    return write(instance), *this;
+  }
+  /// With its time.
+  template <std::same_as<std::pair<T, core::Time>> Timed>
+  DataWriter& operator<<(const Timed& sample) {
+    return write(sample.first, sample.second), *this;
+  }
   template <class Iterator>
   void write(Iterator begin, Iterator end) {
     for (; begin != end; ++begin) write(*begin);
@@ -224,6 +259,7 @@ class DataWriter : public AnyDataWriter {
   void listener(Listener* listener, const core::status::StatusMask& mask) {
     delegate()->set_listener(listening(listener, mask));
   }
+  [[nodiscard]] Listener* listener() const { return static_cast<Listener*>(delegate()->listener()); }  ///< null: none
   [[nodiscard]] topic::Topic<T> topic() const { return topic::Topic<T>(delegate()->topic()); }
 
  private:
@@ -233,15 +269,18 @@ class DataWriter : public AnyDataWriter {
               DataWriter writer(std::static_pointer_cast<spindrift::topics::WriterEntity>(entity));
               spindrift::topics::tell_of_writer(*listener, writer, statuses);
             },
-            mask};
+            mask, listener};
   }
   template <class Use>
   decltype(auto) encoded(const T& sample, const Use& use) {
     const spindrift::Digest key = spindrift::topics::type_support<T>().key(&sample);
     return spindrift::topics::with_encoded_outside(sample, [&](auto bytes) { return use(bytes, key); });
   }
-  void send(const T& sample, const std::optional<core::Time>& when) {
-    encoded(sample, [&](auto bytes, const auto& key) { delegate()->write(bytes, key, when); });
+  void send(const T& sample, const std::optional<core::Time>& when, const core::InstanceHandle& instance = {}) {
+    encoded(sample, [&](auto bytes, const auto& key) {
+      delegate()->check_instance(instance, key);
+      delegate()->write(bytes, key, when);
+    });
   }
 };
 

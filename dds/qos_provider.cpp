@@ -223,7 +223,7 @@ pub::qos::DataWriterQos QosProvider::datawriter_qos(const std::string& profile) 
   return made(pub::qos::DataWriterQos(), "datawriter", profile);
 }
 sub::qos::DataReaderQos QosProvider::datareader_qos(const std::string& profile) const {
-  return made(sub::Subscriber::default_datareader_qos(), "datareader", profile);
+  return made(spindrift::topics::omg_reader_qos(), "datareader", profile);
 }
 
 }  // namespace dds::core

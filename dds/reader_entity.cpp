@@ -90,11 +90,12 @@ void ReaderEntity::change(const dds::sub::qos::DataReaderQos& qos) {
   if (told_) watch(domain, core_);
 }
 
-ReaderEntity::~ReaderEntity() {
-  if (!told_) return;
+ReaderEntity::~ReaderEntity() { close(); }
+void ReaderEntity::close() {
+  if (closed_.exchange(true) || !told_) return;
   DomainCore& domain = *topic_->participant()->core();
   const EndpointFacts& facts = core_->facts();
-  listen(domain, core_->board(), nullptr, {});
+  listen(domain, core_->board(), {});
   if (!builtin()) domain.withdraw(facts.id);
   const std::lock_guard lock(domain.monitor().mutex);
   domain.timers().remove(facts.id);
@@ -134,8 +135,9 @@ void ReaderEntity::with_statuses(std::uint32_t bit, const std::function<void(Rea
   look(core_->statuses());
 }
 void ReaderEntity::set_listener(const Listening& listening) {
-  listen(*topic_->participant()->core(), core_->board(), listening.call, listening.mask);
+  listen(*topic_->participant()->core(), core_->board(), listening);
 }
+void* ReaderEntity::listener() const { return listener_of(*topic_->participant()->core(), core_->board()); }
 std::uint32_t ReaderEntity::status_changes() const { return changed(*topic_->participant()->core(), core_->board()); }
 InstanceHandleSeq ReaderEntity::matched() const {
   const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);

@@ -33,6 +33,8 @@ class StatusMask : public std::bitset<32> {
   StatusMask() = default;
   explicit StatusMask(std::uint32_t bits) : std::bitset<32>(bits) {}
   StatusMask(const std::bitset<32>& bits) : std::bitset<32>(bits) {}  // NOLINT: implicit by design
+  /// Adds those of the other, as OMG's API has it.
+  StatusMask& operator<<(const StatusMask& others) { return *this |= others, *this; }
   static StatusMask all() { return StatusMask(0xffffffff); }
   static StatusMask none() { return StatusMask(0); }
   static StatusMask inconsistent_topic() { return StatusMask(1U << 0); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/dds/status_bits.hpp>
 
@@ -37,7 +38,7 @@ void ProcessBell::wait(std::uint64_t since, std::chrono::steady_clock::time_poin
 }
 
 void ListenerThread::start() {
-  thread_ = std::thread([this] { run(); });
+  thread_ = value_or_throw(start_thread([this] { run(); }));
 }
 
 void ListenerThread::stop() {
@@ -125,8 +126,9 @@ void StatusBoard::clear_data() {
   if (above_) above_->clear(StatusBit::data_on_readers);
 }
 
-void StatusBoard::set_listener(ListenerCall call, std::uint32_t mask) {
+void StatusBoard::set_listener(ListenerCall call, std::uint32_t mask, void* who) {
   call_ = std::move(call);
+  who_ = who;
   mask_ = mask;
   posted_.erase(this);
   // Statuses that have changed already are told, too.

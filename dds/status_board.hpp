@@ -110,7 +110,9 @@ class StatusBoard : public std::enable_shared_from_this<StatusBoard> {
   /// They were looked at.
   void clear(std::uint32_t statuses) { changed_ &= ~statuses; }
   [[nodiscard]] std::uint32_t changed() const noexcept { return changed_; }
-  void set_listener(ListenerCall call, std::uint32_t mask);
+  /// `who`: the listener that the application gave, which it is told again.
+  void set_listener(ListenerCall call, std::uint32_t mask, void* who = nullptr);
+  [[nodiscard]] void* who() const noexcept { return who_; }
   [[nodiscard]] const ListenerCall& listener() const noexcept { return call_; }
   [[nodiscard]] const std::weak_ptr<void>& entity() const noexcept { return entity_; }
   /// The statuses that the listener of that board is to hear of now.
@@ -127,6 +129,7 @@ class StatusBoard : public std::enable_shared_from_this<StatusBoard> {
   std::uint32_t changed_ = 0;
   std::uint32_t mask_ = 0;
   ListenerCall call_;
+  void* who_ = nullptr;
   std::map<const StatusBoard*, std::uint32_t> posted_;  // by whose listener is to hear of it
 };
 

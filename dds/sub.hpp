@@ -39,9 +39,11 @@ class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
  public:
   using Reference::Reference;
   /// Throws UnsupportedError.
-  explicit Subscriber(const domain::DomainParticipant& participant, const qos::SubscriberQos& qos = {})
-      : Reference(std::make_shared<spindrift::topics::Surroundings>(participant.delegate(), qos,
-                                                                    spindrift::topics::Surroundings::Kind::subscriber)) {}
+  explicit Subscriber(const domain::DomainParticipant& participant)
+      : Subscriber(participant, participant.default_subscriber_qos()) {}
+  Subscriber(const domain::DomainParticipant& participant, const qos::SubscriberQos& qos)
+      : Reference(spindrift::topics::Surroundings::make(participant.delegate(), qos,
+                                                        spindrift::topics::Surroundings::Kind::subscriber)) {}
   Subscriber(const domain::DomainParticipant& participant, const qos::SubscriberQos& qos, SubscriberListener* listener,
              const core::status::StatusMask& mask = core::status::StatusMask::all())
       : Subscriber(participant, qos) {
@@ -51,6 +53,7 @@ class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
   /// in the mask, of samples of all readers. It outlives the subscriber and its readers, or its removal (nullptr), which
   /// waits until none of its functions runs.
   void listener(SubscriberListener* listener, const core::status::StatusMask& mask);
+  [[nodiscard]] SubscriberListener* listener() const;  ///< null: none
   /// Calls `on_data_available` of the listeners of those readers that have samples: for `on_data_on_readers`, on its thread.
   void notify_datareaders();
   /// And, if its EntityFactory says so, its readers, where it was made without.
@@ -67,7 +70,13 @@ class Subscriber : public core::Reference<spindrift::topics::Surroundings> {
   [[nodiscard]] domain::DomainParticipant participant() const {
     return domain::DomainParticipant(delegate()->participant());
   }
-  static qos::DataReaderQos default_datareader_qos();
+  /// The qualities of readers that are made without any.
+  [[nodiscard]] qos::DataReaderQos default_datareader_qos() const {
+    return delegate()->defaults().reader.get().value_or(spindrift::topics::omg_reader_qos());
+  }
+  Subscriber& default_datareader_qos(const qos::DataReaderQos& qos) {
+    return delegate()->defaults().reader.set(qos), *this;
+  }
 };
 
 /// A sample, or news of an instance, which has no data.
@@ -174,6 +183,11 @@ class ReadCondition : public core::cond::Condition {
       : ReadCondition(reader, state) {
     this->handler(handler);
   }
+  /// As Condition's; the handler may take a ReadCondition.
+  template <class Handler>
+  void handler(const Handler& handler) {
+    handle_as(*this, handler);
+  }
   /// spindrift's own: the samples that it waits for, of that reader.
   [[nodiscard]] const spindrift::topics::SampleSelection& samples() const { return *which_; }
   [[nodiscard]] bool is_of(const AnyDataReader& reader) const { return reader_.lock() == reader.delegate(); }
@@ -206,6 +220,12 @@ class QueryCondition : public ReadCondition {
   template <class T>
   QueryCondition(const DataReader<T>& reader, std::function<bool(const T&)> matches, const status::DataState& state)
       : ReadCondition(reader, selection<T>(state, std::move(matches))) {}
+  template <class T, class Handler>
+  QueryCondition(const DataReader<T>& reader, std::function<bool(const T&)> matches, const status::DataState& state,
+                 const Handler& handler)
+      : QueryCondition(reader, std::move(matches), state) {
+    this->handler(handler);
+  }
 
  private:
   template <class T>
@@ -256,12 +276,14 @@ class DataReader : public AnyDataReader {
 
   /// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError, PreconditionNotMetError, AlreadyClosedError.
   DataReader(const Subscriber& subscriber, const topic::Topic<T>& topic)
-      : DataReader(subscriber, topic, Subscriber::default_datareader_qos()) {}
+      : DataReader(subscriber, topic, subscriber.default_datareader_qos()) {}
   DataReader(const Subscriber& subscriber, const topic::Topic<T>& topic, const qos::DataReaderQos& qos,
              Listener* listener = nullptr, const core::status::StatusMask& mask = core::status::StatusMask::all())
       : DataReader(subscriber, topic, qos, std::function<bool(const void*)>(), listener, mask) {}
-  DataReader(const Subscriber& subscriber, const topic::ContentFilteredTopic<T>& topic,
-             const qos::DataReaderQos& qos = Subscriber::default_datareader_qos(), Listener* listener = nullptr,
+  DataReader(const Subscriber& subscriber, const topic::ContentFilteredTopic<T>& topic)
+      : DataReader(subscriber, topic, subscriber.default_datareader_qos()) {}
+  DataReader(const Subscriber& subscriber, const topic::ContentFilteredTopic<T>& topic, const qos::DataReaderQos& qos,
+             Listener* listener = nullptr,
              const core::status::StatusMask& mask = core::status::StatusMask::all())
       : DataReader(subscriber, topic.topic(), qos, topic.filter(), listener, mask) {}
 
@@ -370,6 +392,7 @@ class DataReader : public AnyDataReader {
   void listener(Listener* listener, const core::status::StatusMask& mask) {
     delegate()->set_listener(listening(listener, mask));
   }
+  [[nodiscard]] Listener* listener() const { return static_cast<Listener*>(delegate()->listener()); }  ///< null: none
   [[nodiscard]] topic::Topic<T> topic_description() const { return topic::Topic<T>(delegate()->topic()); }
 
  private:
@@ -383,7 +406,7 @@ class DataReader : public AnyDataReader {
               DataReader reader(std::static_pointer_cast<spindrift::topics::ReaderEntity>(entity));
               spindrift::topics::tell_of_reader(*listener, reader, statuses);
             },
-            mask};
+            mask, listener};
   }
 };
 

@@ -99,11 +99,12 @@ void WriterEntity::assert_liveliness() {
   outside([&] { topic_->participant()->core()->assert_alive(core_->facts().id, core_->facts().qos.liveliness); });
 }
 
-WriterEntity::~WriterEntity() {
-  if (!told_) return;
+WriterEntity::~WriterEntity() { close(); }
+void WriterEntity::close() {
+  if (closed_.exchange(true) || !told_) return;
   DomainCore& domain = *topic_->participant()->core();
   const EndpointFacts& facts = core_->facts();
-  listen(domain, core_->board(), nullptr, {});
+  listen(domain, core_->board(), {});
   bool ended = false;
   try {
     core_->end();
@@ -158,6 +159,14 @@ std::vector<std::byte> WriterEntity::registered_sample(const InstanceHandle& ins
 void WriterEntity::unregister(const InstanceHandle& instance) { unregister(registered(*core_, instance), instance.name()); }
 void WriterEntity::dispose(const InstanceHandle& instance) { dispose(registered(*core_, instance), instance.name()); }
 bool WriterEntity::is_registered(const Digest& key) { return core_->registered(key).has_value(); }
+void WriterEntity::check_instance(const InstanceHandle& instance, const Digest& key) {
+  if (instance.is_nil() || instance.name() == key) return;
+  const std::string place = "topic " + topic_->name() + ": ";
+  if (!is_registered(instance.name()))
+    throw dds::core::InvalidArgumentError(place + "the handle names no instance that this writer has registered or written");
+  throw dds::core::PreconditionNotMetError(
+      place + "the handle is of an instance with other keys than the sample; give that of its own instance, or none");
+}
 
 void WriterEntity::wait_for_acknowledgments(const dds::core::Duration& limit) {
   check_enabled();
@@ -181,8 +190,9 @@ void WriterEntity::with_statuses(std::uint32_t bit, const std::function<void(Wri
   look(core_->statuses());
 }
 void WriterEntity::set_listener(const Listening& listening) {
-  listen(*topic_->participant()->core(), core_->board(), listening.call, listening.mask);
+  listen(*topic_->participant()->core(), core_->board(), listening);
 }
+void* WriterEntity::listener() const { return listener_of(*topic_->participant()->core(), core_->board()); }
 std::uint32_t WriterEntity::status_changes() const { return changed(*topic_->participant()->core(), core_->board()); }
 InstanceHandleSeq WriterEntity::matched() const {
   const std::lock_guard lock(topic_->participant()->core()->monitor().mutex);

@@ -86,7 +86,7 @@ TEST_CASE("a listener may drop the last reference to its reader, which ends the 
   {
     const DomainParticipant other(0);
     const Topic<Reading> topic(other, "readings");
-    auto reader = std::make_unique<DataReader<Reading>>(Subscriber(other), topic, Subscriber::default_datareader_qos(),
+    auto reader = std::make_unique<DataReader<Reading>>(Subscriber(other), topic, spindrift::topics::omg_reader_qos(),
                                                         &dropper, StatusMask::data_available());
     dropper.keep(std::move(reader));
   }

@@ -101,7 +101,7 @@ TEST_CASE("qualities are put in with <<, taken out with >>, and go from a topic 
   CHECK(writer.policy<Lifespan>().duration() == Duration(2, 0));
   CHECK(writer_rules(writer).lifespan_ns == 2'000'000'000);
   CHECK(offered(writer, {}, topic).strength == 3);
-  CHECK(dds::sub::Subscriber::default_datareader_qos().policy<Reliability>().kind() == ReliabilityKind::BEST_EFFORT);
+  CHECK(spindrift::topics::omg_reader_qos().policy<Reliability>().kind() == ReliabilityKind::BEST_EFFORT);
 }
 
 TEST_CASE("a writer that offers less than a reader requests does not match it, policy by policy") {
