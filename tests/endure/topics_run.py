@@ -1,6 +1,7 @@
 """tools/endure topics: a PERSISTENT topic whose participants are killed and come again, judged by what they were told."""
 import json
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -51,9 +52,11 @@ class Life:
 
 
 class TopicsRun:
-    def __init__(self, options, directory):
-        self.options, self.directory = options, directory
-        self.random = random.Random(options.seed)
+    """One seed: a domain that begins with nothing, and is ended as a whole so many times."""
+
+    def __init__(self, options, directory, seed):
+        self.options, self.directory, self.seed = options, directory, seed
+        self.random = random.Random(seed)
         self.lives, self.problems, self.histories = [], [], 0
         self.kills = {'all': 0, 'one': 0}
 
@@ -168,6 +171,31 @@ class TopicsRun:
             for life in self.lives:
                 if life.process.poll() is None:
                     life.kill()
-        return {'ok': not self.problems, 'seed': self.options.seed, 'cycles': self.options.cycles, 'kills': self.kills,
-                'histories': self.histories, 'acknowledged': sum(self.acked().values()),
-                **({'problems': self.problems, 'directory': str(self.directory)} if self.problems else {})}
+
+
+class TopicsRuns:
+    """All seeds; the directories of those that were clean go."""
+
+    def __init__(self, options, directory):
+        self.options, self.directory = options, directory
+
+    def execute(self):
+        total = {'ok': True, 'seeds': 0, 'killed_all': 0, 'killed_one': 0, 'histories': 0, 'acknowledged': 0}
+        problems = {}
+        for seed in range(self.options.seed, self.options.seed + self.options.seeds):
+            directory = self.directory / str(seed)
+            directory.mkdir(mode=0o700)
+            run = TopicsRun(self.options, directory, seed)
+            run.execute()
+            total['seeds'] += 1
+            total['killed_all'] += run.kills['all']
+            total['killed_one'] += run.kills['one']
+            total['histories'] += run.histories
+            total['acknowledged'] += sum(run.acked().values())
+            if run.problems:
+                problems[seed] = run.problems
+            else:
+                shutil.rmtree(directory)
+        if problems:
+            total.update(ok=False, problems=problems, directory=str(self.directory))
+        return total
