@@ -6,6 +6,7 @@
 #include <openssl/hmac.h>
 
 #include <array>
+#include <new>
 #include <vector>
 
 #include <spindrift/core/bytes.hpp>
@@ -30,7 +31,8 @@ HelloProof prove(const GroupIdentity& identity, const Hello& hello, NodeId to, s
   const auto* const done = HMAC(EVP_sha256(), identity.config_digest.data(), sizeof identity.config_digest,
                                 reinterpret_cast<const unsigned char*>(bytes_said.data()), bytes_said.size(),
                                 reinterpret_cast<unsigned char*>(proof.data()), &bytes);
-  CHECK(done != nullptr && bytes == proof.size());
+  if (done == nullptr) throw std::bad_alloc();  // nothing else can be wrong with it
+  CHECK(bytes == proof.size());
   return proof;
 }
 

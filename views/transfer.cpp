@@ -64,7 +64,7 @@ std::vector<Addressed> Transfers::next_pieces(const View& view, const RankSet& r
   std::vector<Addressed> pieces;
   for (Outgoing& out : outgoing_) {
     const auto rank = view.rank_of(out.to);
-    if (rank && ready.contains(*rank) && out.state && out.state->ready()) send_next(out, bytes_max, pieces);
+    if (rank && ready.contains(*rank) && out.state && out.state->saved()) send_next(out, bytes_max, pieces);
   }
   return pieces;
 }

@@ -38,6 +38,8 @@ struct SavedState {
   [[nodiscard]] bool ready() const noexcept { return !reader || reader->ready(); }
   // Once it is ready:
   [[nodiscard]] std::optional<std::string> failure() const { return reader ? reader->failure() : std::nullopt; }
+  /// It is ready, and without a failure. It may become ready at any moment: whoever asks for both asks here.
+  [[nodiscard]] bool saved() const { return ready() && !failure(); }
   // And was saved:
   [[nodiscard]] std::uint64_t state_bytes() const { return reader ? reader->bytes() : 0; }
   [[nodiscard]] std::uint64_t total_bytes() const { return state_bytes() + kept.size(); }

@@ -169,6 +169,7 @@ TEST_CASE("who is to get a state that could not be saved is told of once, and ge
   source.application.failure = "no memory";
   CHECK(source.transfers.take_unsaved().empty());  // not over
   source.application.saved = true;
+  CHECK(source.transfers.next_pieces(view, set_of({1}), piece_max).empty());  // it failed since it was looked at
   const auto unsaved = source.transfers.take_unsaved();
   REQUIRE(unsaved.size() == 1);
   CHECK(unsaved[0].to == view.members[1]);
