@@ -22,8 +22,9 @@ TopicHistory::Place TopicHistory::place_of(const SampleEnvelope& header) {
 }
 
 void TopicHistory::keep(KeptSample sample) {
-  auto& of_instance = kept_[place_of(sample.header)];
   const std::size_t depth = sample.header.depth;
+  if (depth == 0) return;
+  auto& of_instance = kept_[place_of(sample.header)];
   while (of_instance.size() > depth) of_instance.pop_front();
   if (of_instance.size() < depth) {
     of_instance.emplace_back(next_++, std::move(sample));

@@ -21,6 +21,7 @@ class TopicHistory {
  public:
   /// Keeps one, if it is for late joiners, and drops what its depth leaves no room for.
   void add(const SampleEnvelope& header, std::span<const std::byte> bytes);
+  /// The same of one whose depth a peer says; of depth 0 it is not kept.
   void keep(KeptSample sample);
   /// The writer is gone: what it kept itself (TRANSIENT_LOCAL) goes with it.
   void on_gone(const EndpointId& writer);
