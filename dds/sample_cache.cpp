@@ -2,6 +2,7 @@
 #include <spindrift/dds/sample_cache.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace spindrift::topics {
 namespace {
@@ -19,7 +20,7 @@ std::int64_t expiry(const SampleEnvelope& header) {
 
 SampleCache::~SampleCache() {
   instances_.clear();
-  arrived_.clear_and_dispose(std::default_delete<Stored>());
+  stored_.clear_and_dispose(std::default_delete<Stored>());
   spare_.clear_and_dispose(std::default_delete<Stored>());
 }
 
@@ -67,27 +68,19 @@ bool SampleCache::wanted(Instance& instance, const SampleEnvelope& header, std::
   }
   // In the order of the sources, what is older than all that a history of the last ones holds would be dropped at once.
   return !(rules_.by_source && rules_.depth > 0 && instance.samples.size() >= rules_.depth &&
-           header.source_timestamp < oldest(instance).sample.source_timestamp);
-}
-
-SampleCache::Stored& SampleCache::oldest(Instance& instance) const {
-  const auto by_source = [](const Stored& some, const Stored& other) {
-    return some.sample.source_timestamp < other.sample.source_timestamp;
-  };
-  if (!rules_.by_source) return instance.samples.front();
-  return *std::min_element(instance.samples.begin(), instance.samples.end(), by_source);
+           header.source_timestamp < instance.samples.front().sample.source_timestamp);
 }
 
 SampleCache::Outcome SampleCache::make_room(Instance& instance) {
   Outcome outcome = Outcome::stored;
   while (rules_.depth > 0 && instance.samples.size() >= rules_.depth) {
-    Stored& going = oldest(instance);
+    Stored& going = instance.samples.front();
     if (going.sample.sample_state == sample_not_read && going.sample.data) outcome = Outcome::overwrote;
     drop(going);
   }
   if (rules_.waits) return outcome;
   const bool instance_full = rules_.instance_samples_max > 0 && instance.samples.size() >= rules_.instance_samples_max;
-  const bool all_full = rules_.samples_max > 0 && arrived_.size() >= rules_.samples_max;
+  const bool all_full = rules_.samples_max > 0 && stored_.size() >= rules_.samples_max;
   return instance_full || all_full ? Outcome::no_room : outcome;
 }
 
@@ -109,9 +102,18 @@ SampleCache::Outcome SampleCache::store(Instance& instance, const SampleEnvelope
                   .no_writers_generation = instance.no_writers_generation};
   made->instance = &instance;
   made->expires_ns = expiry(header);
-  instance.samples.push_back(*made);
-  arrived_.push_back(*made.release());  // the list has it now
+  instance.samples.insert(place_in(instance.samples, header.source_timestamp), *made);
+  stored_.insert(place_in(stored_, header.source_timestamp), *made);
+  made.release();  // the chain has it now
   return Outcome::stored;
+}
+
+template <class Chain>
+typename Chain::iterator SampleCache::place_in(Chain& chain, std::int64_t source_timestamp) const {
+  auto place = chain.end();
+  if (!rules_.by_source) return place;
+  while (place != chain.begin() && std::prev(place)->sample.source_timestamp > source_timestamp) --place;
+  return place;
 }
 
 SampleCache::Outcome SampleCache::change(Instance& instance, const SampleEnvelope& header, SampleKind kind,
@@ -163,7 +165,7 @@ bool SampleCache::selects(const SampleSelection& which, const Stored& stored, st
 }
 
 bool SampleCache::any(const SampleSelection& which, std::int64_t now_ns) const {
-  return std::ranges::any_of(arrived_, [&](const Stored& each) { return selects(which, each, now_ns); });
+  return std::ranges::any_of(stored_, [&](const Stored& each) { return selects(which, each, now_ns); });
 }
 
 std::optional<Digest> SampleCache::next_instance(const SampleSelection& which, std::int64_t now_ns) const {
@@ -204,16 +206,12 @@ std::vector<ReadSample> SampleCache::get(const SampleSelection& asked, bool take
 
 SampleCache::Found SampleCache::find(const SampleSelection& which, std::int64_t now_ns) {
   Found found;
-  const std::size_t most = rules_.by_source ? SIZE_MAX : which.most;
-  found.asked.reserve(std::min(most, arrived_.size()));
-  for (Stored& each : arrived_) {
+  found.asked.reserve(std::min(which.most, stored_.size()));
+  for (Stored& each : stored_) {
     if (each.expires_ns <= now_ns) found.expired.push_back(&each);
-    if (found.asked.size() >= most) break;
+    if (found.asked.size() >= which.most) break;
     if (selects(which, each, now_ns)) found.asked.push_back(&each);
   }
-  if (!rules_.by_source) return found;
-  std::ranges::stable_sort(found.asked, {}, [](const Stored* each) { return each->sample.source_timestamp; });
-  found.asked.resize(std::min(which.most, found.asked.size()));
   return found;
 }
 
@@ -238,7 +236,7 @@ void SampleCache::rank(std::vector<ReadSample>& samples, const std::vector<Store
 
 void SampleCache::drop(Stored& stored) {
   stored.instance->samples.erase(stored.instance->samples.iterator_to(stored));
-  arrived_.erase(arrived_.iterator_to(stored));
+  stored_.erase(stored_.iterator_to(stored));
   if (spare_.size() >= spare_max) return std::default_delete<Stored>()(&stored);
   stored.sample.data.reset();
   spare_.push_front(stored);
@@ -292,7 +290,7 @@ std::vector<Digest> SampleCache::alive() const {
 
 bool SampleCache::full() const {
   if (!rules_.waits) return false;
-  if (rules_.samples_max > 0 && arrived_.size() >= rules_.samples_max) return true;
+  if (rules_.samples_max > 0 && stored_.size() >= rules_.samples_max) return true;
   return rules_.instance_samples_max > 0 && std::any_of(instances_.begin(), instances_.end(), [&](const auto& each) {
            return each.second.samples.size() >= rules_.instance_samples_max;
          });

@@ -66,19 +66,21 @@ class SampleCache {
   [[nodiscard]] bool any(const SampleSelection& which, std::int64_t now_ns) const;
   /// Whether a reader that waits has no room for more.
   [[nodiscard]] bool full() const;
-  [[nodiscard]] std::size_t size() const noexcept { return arrived_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return stored_.size(); }
   /// A sample of the instance, which has its keys. Null: there is none.
   [[nodiscard]] std::shared_ptr<const void> key_value(const Digest& instance) const;
 
  private:
   struct Instance;
   using Hook = boost::intrusive::list_member_hook<>;
+  /// A sample in two chains, each in the order in which samples are handed out: that of their coming, or of the writers'
+  /// clocks.
   struct Stored {
     ReadSample sample;
     Instance* instance = nullptr;
     std::int64_t expires_ns = endless;
-    Hook in_order{};     ///< of what came, or of what is spare
-    Hook in_instance{};  ///< of what came of it
+    Hook in_order{};     ///< among all, or among what is spare
+    Hook in_instance{};  ///< among those of its instance
   };
   using Samples = boost::intrusive::list<Stored, boost::intrusive::member_hook<Stored, Hook, &Stored::in_order>>;
   struct Instance {
@@ -108,14 +110,15 @@ class SampleCache {
   [[nodiscard]] static bool selects(const SampleSelection& which, const Stored& stored, std::int64_t now_ns);
   [[nodiscard]] std::optional<Digest> next_instance(const SampleSelection& which, std::int64_t now_ns) const;
   [[nodiscard]] Found find(const SampleSelection& which, std::int64_t now_ns);
-  /// The first of the instance to go; it has one.
-  [[nodiscard]] Stored& oldest(Instance& instance) const;
+  /// The place in the chain of a sample with that time: as a rule its end, for only what overtook the sample is behind it.
+  template <class Chain>
+  [[nodiscard]] typename Chain::iterator place_in(Chain& chain, std::int64_t source_timestamp) const;
   void drop(Stored& stored);
   static void rank(std::vector<ReadSample>& samples, const std::vector<Stored*>& stored);
   void forget_if_done(const Digest& key);
 
   CacheRules rules_;
-  Samples arrived_;
+  Samples stored_;
   Samples spare_;  // the memory of samples that went, for those that come
   Instances instances_;
 };

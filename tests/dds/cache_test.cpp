@@ -147,8 +147,9 @@ TEST_CASE("in the order of the sources samples lie by their times, and the last 
   CHECK(cache.values() == Values{3, 4});
   Cache all({.depth = 0, .by_source = true});
   for (const int at : {30, 10, 40, 20}) all.write(1, at, at);
+  all.write(1, 21, 20);
   CHECK(all.take({.most = 1}).at(0).source_timestamp == 10);
-  CHECK(all.values() == Values{20, 30, 40});
+  CHECK(all.values() == Values{20, 21, 30, 40});
   Cache received({.depth = 0});
   received.write(1, 3, 3);
   received.write(1, 2, 2);
