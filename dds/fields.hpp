@@ -200,31 +200,31 @@ template <class T, class... Around>
   }
 }
 
-/// Whether an aggregate, or one within it, has a base class, or an array of C's. For types that do not hold themselves.
-template <class T>
-[[nodiscard]] consteval bool any_base() {
+/// Whether that is so of an aggregate, or of one within it. For types that do not hold themselves.
+template <class T, class IsSo>
+[[nodiscard]] consteval bool any_aggregate(IsSo is_so) {
   if constexpr (is_sequence<T> || is_maybe<T> || is_fixed_array<T>) {
-    return any_base<typename T::value_type>();
+    return any_aggregate<typename T::value_type>(is_so);
   } else if constexpr (AggregateField<T>) {
-    bool any = has_base<T>();
-    for_each_field_type<T>([&]<class Field>() { any = any || any_base<Field>(); });
+    bool any = is_so.template operator()<T>();
+    for_each_field_type<T>([&]<class Field>() { any = any || any_aggregate<Field>(is_so); });
     return any;
   } else {
     return false;
   }
 }
 template <class T>
+[[nodiscard]] consteval bool any_base() {
+  return any_aggregate<T>([]<class Each>() { return has_base<Each>(); });
+}
+template <class T>
 [[nodiscard]] consteval bool any_c_array() {
-  if constexpr (is_sequence<T> || is_maybe<T> || is_fixed_array<T>) {
-    return any_c_array<typename T::value_type>();
-  } else if constexpr (AggregateField<T>) {
-    if constexpr (has_base<T>()) return false;
-    bool any = has_c_array<T>();
-    for_each_field_type<T>([&]<class Field>() { any = any || any_c_array<Field>(); });
-    return any;
-  } else {
-    return false;
-  }
+  return any_aggregate<T>([]<class Each>() {
+    if constexpr (has_base<Each>())
+      return false;
+    else
+      return has_c_array<Each>();
+  });
 }
 
 /// Fewest bytes that CDR takes for one, without what aligns it; at least 1.
