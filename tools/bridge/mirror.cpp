@@ -1,4 +1,4 @@
-// Two loops that take on the one side and write on the other.
+// Two passes that take on the one side and write on the other, and the thread that makes one of them again and again.
 #include "mirror.hpp"
 
 #include <chrono>
@@ -46,7 +46,7 @@ void MirrorCounts::add(const MirrorCounts& other) {
   dropped += other.dropped;
 }
 
-MirrorCounts MirrorThread::counts() const { return {.samples = samples_, .news = news_, .dropped = dropped_ + lost()}; }
+MirrorCounts MirrorThread::counts() const { return {.samples = samples_, .news = news_, .dropped = dropped_}; }
 
 std::optional<Error> MirrorThread::failure() const {
   const std::lock_guard lock(mutex_);
@@ -69,7 +69,7 @@ void MirrorThread::run() {
       const std::uint64_t seen = DynamicParticipant::changes();
       const bool last = ending_;
       bool more = true;
-      for (std::size_t round = 0; more && round < rounds_max; ++round) more = pass();
+      for (std::size_t round = 0; more && round < rounds_max; ++round) more = pass_();
       if (last) return;
       if (!more) DynamicParticipant::await_change(seen, Clock::now() + look_again_after);
     }
@@ -114,14 +114,20 @@ bool MirrorThread::until_taken(const char* whom, const Try& attempt) {
 
 ToCyclone::ToCyclone(DynamicParticipant& participant, const CycloneSide& side, std::shared_ptr<const CycloneTopic> cyclone,
                      const topics::AnnouncedTopic& topic, const topics::EndpointQos& qos, bool own_history)
-    : MirrorThread(topic.name),
-      cyclone_(std::move(cyclone)),
+    : cyclone_(std::move(cyclone)),
       own_(participant.id()),
       keeps_(qos.durability > 0),
       writer_(dds_create_writer(side.participant(), cyclone_->get(), writer_qos(qos).get(), nullptr), "writer"),
       reader_(participant.read(topic, reading_of(qos))),
-      own_history_(own_history) {
-  begin();
+      own_history_(own_history),
+      mirror_(topic.name, [this] { return pass(); }) {
+  mirror_.begin();
+}
+
+MirrorCounts ToCyclone::counts() const {
+  MirrorCounts all = mirror_.counts();
+  all.dropped += reader_.lost();
+  return all;
 }
 
 bool ToCyclone::pass() {
@@ -151,7 +157,7 @@ void ToCyclone::pass(const topics::DynamicRead& read) {
 void ToCyclone::note_instance(const topics::DynamicRead& read) {
   const topics::DynamicType& type = *read.sample->type();
   if (type.keys().empty() || instances_.contains(read.about.instance.words)) return;
-  if (instances_.size() >= instances_max) return drop("the end of more than 100000 instances cannot be passed on");
+  if (instances_.size() >= instances_max) return mirror_.drop("the end of more than 100000 instances cannot be passed on");
   const auto key = topics::portable_key(type, topics::portable_bytes(*read.sample)).value();
   instances_[read.about.instance.words] =
       std::make_shared<const DynamicSample>(topics::from_portable_key(read.sample->type(), key).value());
@@ -159,30 +165,32 @@ void ToCyclone::note_instance(const topics::DynamicRead& read) {
 
 void ToCyclone::write(OpaqueKind kind, const std::shared_ptr<const DynamicSample>& sample, std::int64_t source_timestamp) {
   dds_return_t done = DDS_RETCODE_OK;
-  const bool taken = until_taken("a reader of Cyclone DDS", [&] {
+  const bool taken = mirror_.until_taken("a reader of Cyclone DDS", [&] {
     // Each call takes the data, also one that fails.
     done = dds_forwardcdr(writer_.get(), make_opaque_data(cyclone_->type(), kind, sample, source_timestamp));
     return done != DDS_RETCODE_TIMEOUT;
   });
-  if (!taken) return drop("the bridge ended before a reader of Cyclone DDS took it");
-  if (done != DDS_RETCODE_OK) return drop(std::string("Cyclone DDS does not write it: ") + dds_strretcode(done));
-  kind == OpaqueKind::sample ? count_sample() : count_news();
+  if (!taken) return mirror_.drop("the bridge ended before a reader of Cyclone DDS took it");
+  if (done != DDS_RETCODE_OK) return mirror_.drop(std::string("Cyclone DDS does not write it: ") + dds_strretcode(done));
+  kind == OpaqueKind::sample ? mirror_.count_sample() : mirror_.count_news();
 }
 
 FromCyclone::FromCyclone(DynamicParticipant& participant, const CycloneSide& side,
                          std::shared_ptr<const CycloneTopic> cyclone, const topics::AnnouncedTopic& topic,
                          const topics::EndpointQos& qos)
-    : MirrorThread(topic.name),
-      cyclone_(std::move(cyclone)),
+    : cyclone_(std::move(cyclone)),
       writer_(participant.write(topic)),
       reader_(dds_create_reader(side.participant(), cyclone_->get(), reader_qos(qos).get(), ringing_listener()), "reader"),
-      malformed_said_(cyclone_->malformed().total()) {
-  begin();
+      malformed_said_(cyclone_->malformed().total()),
+      mirror_(topic.name, [this] { return pass(); }) {
+  mirror_.begin();
 }
 
-std::uint64_t FromCyclone::lost() const {
+MirrorCounts FromCyclone::counts() const {
+  MirrorCounts all = mirror_.counts();
   dds_sample_lost_status_t status{};
-  return dds_get_sample_lost_status(reader_.get(), &status) == DDS_RETCODE_OK ? status.total_count : 0;
+  if (dds_get_sample_lost_status(reader_.get(), &status) == DDS_RETCODE_OK) all.dropped += status.total_count;
+  return all;
 }
 
 bool FromCyclone::pass() {
@@ -204,11 +212,12 @@ void FromCyclone::pass(const ddsi_serdata& data, const dds_sample_info_t& about)
   const auto& sample = sample_of(&data);
   const auto give = [&](const auto& attempt, bool is_sample) {
     try {
-      if (!until_taken("a participant of Spindrift", attempt)) return drop("the bridge ended before participants took it");
-      is_sample ? count_sample() : count_news();
+      if (!mirror_.until_taken("a participant of Spindrift", attempt))
+        return mirror_.drop("the bridge ended before participants took it");
+      is_sample ? mirror_.count_sample() : mirror_.count_news();
     } catch (const Exception& thrown) {
       if (thrown.error().kind() != ErrorKind::bad_argument) throw;
-      drop(thrown.what());  // larger than the topic's messages
+      mirror_.drop(thrown.what());  // larger than the topic's messages
     }
   };
   if (about.valid_data) give([&] { return writer_.write(*sample, about.source_timestamp); }, true);
@@ -222,10 +231,10 @@ void FromCyclone::pass(const ddsi_serdata& data, const dds_sample_info_t& about)
 
 void FromCyclone::say_malformed() {
   const std::uint64_t total = cyclone_->malformed().total();
-  if (total == malformed_said_ || (Clock::now() < say_at_ && !ending())) return;
+  if (total == malformed_said_ || (Clock::now() < say_at_ && !mirror_.ending())) return;
   say_at_ = Clock::now() + look_again_after;
   fmt::print(stderr, "spindrift: topic {}: dropped {} samples of Cyclone DDS that are none of its type, so far: {}\n",
-             harmless(topic()), total, harmless(cyclone_->malformed().last()));
+             harmless(mirror_.topic()), total, harmless(cyclone_->malformed().last()));
   malformed_said_ = total;
 }
 

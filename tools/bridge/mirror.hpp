@@ -8,12 +8,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <spindrift/dds/dynamic_participant.hpp>
 
@@ -28,28 +30,27 @@ struct MirrorCounts {
   void add(const MirrorCounts& other);
 };
 
-/// The thread, and what both directions have.
+/// The thread of a mirror, with its counts.
 class MirrorThread {
  public:
-  explicit MirrorThread(std::string topic) : topic_(std::move(topic)) {}
-  /// The derived class has called `end`.
-  virtual ~MirrorThread() = default;
+  /// `pass` passes on some of what is there, on the thread, and says whether there may be more. What it throws ends the
+  /// mirror.
+  MirrorThread(std::string topic, std::function<bool()> pass) : topic_(std::move(topic)), pass_(std::move(pass)) {}
+  ~MirrorThread() { end(); }
   MirrorThread(const MirrorThread&) = delete;
   MirrorThread& operator=(const MirrorThread&) = delete;
 
+  /// Once. Throws resource.
+  void begin();
+  /// Returns when what was there is passed on, or one side takes nothing.
+  void end();
   [[nodiscard]] MirrorCounts counts() const;
   /// Why it has ended by itself; nothing: it has not.
   [[nodiscard]] std::optional<Error> failure() const;
 
- protected:
-  void begin();
-  void end();
+  // The pass's:
   [[nodiscard]] bool ending() const noexcept { return ending_; }
   [[nodiscard]] const std::string& topic() const noexcept { return topic_; }
-  /// Passes on some of what is there. Whether there may be more. Throws what ends the mirror.
-  virtual bool pass() = 0;
-  /// So many were lost before they were taken.
-  [[nodiscard]] virtual std::uint64_t lost() const = 0;
   void count_sample() { ++samples_; }
   void count_news() { ++news_; }
   /// Says the reason, of the first one.
@@ -63,6 +64,7 @@ class MirrorThread {
   void say_held_up(const char* whom) const;
 
   const std::string topic_;
+  const std::function<bool()> pass_;
   std::atomic<bool> ending_{false};
   bool gave_up_ = false;  // it ends, and one side takes nothing
   std::atomic<std::uint64_t> samples_{0}, news_{0}, dropped_{0};
@@ -72,17 +74,19 @@ class MirrorThread {
 };
 
 /// Spindrift's samples, to Cyclone DDS.
-class ToCyclone final : public MirrorThread {
+class ToCyclone {
  public:
   /// `own_history`: begin with what is kept for late joiners, also of what this participant wrote. Throws as
   /// DynamicParticipant, and resource.
   ToCyclone(topics::DynamicParticipant& participant, const CycloneSide& side, std::shared_ptr<const CycloneTopic> cyclone,
             const topics::AnnouncedTopic& topic, const topics::EndpointQos& qos, bool own_history);
-  ~ToCyclone() override { end(); }
+
+  [[nodiscard]] MirrorCounts counts() const;
+  [[nodiscard]] std::optional<Error> failure() const { return mirror_.failure(); }
+  void end() { mirror_.end(); }
 
  private:
-  bool pass() override;
-  [[nodiscard]] std::uint64_t lost() const override { return reader_.lost(); }
+  bool pass();
   void pass(const topics::DynamicRead& read);
   void write(OpaqueKind kind, const std::shared_ptr<const topics::DynamicSample>& sample, std::int64_t source_timestamp);
   void note_instance(const topics::DynamicRead& read);
@@ -94,19 +98,22 @@ class ToCyclone final : public MirrorThread {
   topics::DynamicReader reader_;
   bool own_history_;  // what is taken first, whoever wrote it
   std::map<std::array<std::uint64_t, 2>, std::shared_ptr<const topics::DynamicSample>> instances_;  // samples of their keys
+  MirrorThread mirror_;  // the last one: it ends first
 };
 
 /// Cyclone DDS's samples, to Spindrift.
-class FromCyclone final : public MirrorThread {
+class FromCyclone {
  public:
   /// Throws as DynamicParticipant, and resource.
   FromCyclone(topics::DynamicParticipant& participant, const CycloneSide& side, std::shared_ptr<const CycloneTopic> cyclone,
               const topics::AnnouncedTopic& topic, const topics::EndpointQos& qos);
-  ~FromCyclone() override { end(); }
+
+  [[nodiscard]] MirrorCounts counts() const;
+  [[nodiscard]] std::optional<Error> failure() const { return mirror_.failure(); }
+  void end() { mirror_.end(); }
 
  private:
-  bool pass() override;
-  [[nodiscard]] std::uint64_t lost() const override;
+  bool pass();
   void pass(const ddsi_serdata& data, const dds_sample_info_t& about);
   void say_malformed();
 
@@ -115,6 +122,7 @@ class FromCyclone final : public MirrorThread {
   CycloneEntity reader_;
   std::uint64_t malformed_said_;
   std::chrono::steady_clock::time_point say_at_{};
+  MirrorThread mirror_;  // the last one: it ends first
 };
 
 }  // namespace spindrift::tools::bridge

@@ -73,9 +73,8 @@ std::optional<Error> fault_of(const CycloneEndpoint& endpoint, const topics::Dyn
 }  // namespace
 
 void MirroredTopic::look(const AnnouncedTopic* ours) {
-  for (const MirrorThread* each : std::initializer_list<const MirrorThread*>{to_.get(), from_.get()}) {
-    if (each != nullptr && each->failure()) throw Exception(*each->failure());
-  }
+  if (to_ && to_->failure()) throw Exception(*to_->failure());
+  if (from_ && from_->failure()) throw Exception(*from_->failure());
   Endpoints theirs;
   for (const auto& [handle, endpoint] : side_.endpoints()) {
     if (endpoint.topic == name_) theirs.push_back(&endpoint);
@@ -179,11 +178,13 @@ void MirroredTopic::look_to_cyclone(const AnnouncedTopic& ours, bool anybody_the
 
 void MirroredTopic::end_to_cyclone() {
   if (to_ == nullptr) return;
+  to_->end();
   past_.to.add(to_->counts());
   to_.reset();
 }
 void MirroredTopic::end_from_cyclone() {
   if (from_ == nullptr) return;
+  from_->end();
   past_.from.add(from_->counts());
   from_.reset();
 }
