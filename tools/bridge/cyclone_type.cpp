@@ -67,7 +67,8 @@ class HeldObject {
     dds_typeobj_t* object = nullptr;
     const ddsi_typeid asked{id};
     const dds_return_t done = dds_get_typeobj(participant, &asked, answer_within, &object);
-    if (done == DDS_RETCODE_OK && object->x._d == DDS_XTypes_EK_COMPLETE) return HeldObject(object);
+    HeldObject held(object);
+    if (done == DDS_RETCODE_OK && object->x._d == DDS_XTypes_EK_COMPLETE) return held;
     return Error(ErrorKind::timed_out, "nobody describes a type that it has: " + std::string(dds_strretcode(done)))
         .fix("let its programs run, and build them with a description of their types (idlc without -t)");
   }
@@ -159,12 +160,8 @@ class TypeWriter {
 
   Result<std::string> aggregate(const DDS_XTypes_CompleteStructType& type) {
     std::string made = std::string(type.header.detail.type_name) + "{";
-    if (depth_ > 1) {
-      SPINDRIFT_TRY(add_fields(type, made, nullptr));
-    } else {
-      std::size_t count = 0;
-      SPINDRIFT_TRY(add_fields(type, made, &count));
-    }
+    std::size_t count = 0;
+    SPINDRIFT_TRY(add_fields(type, made, depth_ > 1 ? nullptr : &count));
     return made + "}";
   }
   /// `count`: of the fields of the sample, whose keys are noted; null: within it.

@@ -93,6 +93,7 @@ ddsi_serdata* from_ser(const ddsi_sertype* type, ddsi_serdata_kind kind, const n
   for (; fragment != nullptr; fragment = fragment->nextfrag) {
     const std::size_t end = std::min<std::size_t>(fragment->maxp1, size);
     if (end <= at) continue;  // they may overlap
+    if (fragment->min > at) return nullptr;  // what is between them is not here
     const unsigned char* const payload = NN_RMSG_PAYLOADOFF(fragment->rmsg, NN_RDATA_PAYLOAD_OFF(fragment));
     std::memcpy(bytes.data() + at, payload + (at - fragment->min), end - at);
     at = end;
