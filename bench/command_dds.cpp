@@ -32,7 +32,7 @@ struct RateRow {
 };
 
 struct TripRow {
-  std::uint64_t bytes;
+  TripRun run;
   std::vector<double> p50{};
   std::vector<double> p99{};
   std::vector<double> peer_p50{};
@@ -46,9 +46,13 @@ class DdsBench {
       : options_(options), beside_(options.alone ? "nobody" : ddsperf_installed() ? "ddsperf" : ddsperf_missing) {
     const auto first = static_cast<std::uint32_t>(options.readers.front());
     for (const std::uint64_t bytes : options.bytes) {
-      for (const std::uint64_t readers : options.readers)
-        rates_.push_back({run_of(static_cast<std::uint32_t>(readers), bytes)});
-      trips_.push_back({bytes});
+      for (const ListenerPlace listeners : {ListenerPlace::thread, ListenerPlace::poller}) {
+        for (const std::uint64_t readers : options.readers) {
+          rates_.push_back({run_of(static_cast<std::uint32_t>(readers), bytes)});
+          rates_.back().run.listeners = listeners;
+        }
+        trips_.push_back({{bytes, options.trips, listeners}});
+      }
       using enum TopicQuality;
       for (const TopicQuality each : {atomic, unordered, stored, logged}) {
         qualities_.push_back({run_of(first, bytes)});
@@ -78,7 +82,10 @@ class DdsBench {
     for (const TripRow& row : trips_) {
       const auto percentiles = {std::tuple("p50", &row.p50, &row.peer_p50), {"p99", &row.p99, &row.peer_p99}};
       for (const auto& [name, values, limits] : percentiles) {
-        const Parameters parameters{{"bytes", row.bytes}, {"percentile", std::string(name)}, {"beside", beside_}};
+        const Parameters parameters{{"bytes", row.run.bytes},
+                                    {"listeners", std::string(name_of(row.run.listeners))},
+                                    {"percentile", std::string(name)},
+                                    {"beside", beside_}};
         to.add({"topic round trip", parameters, "us", *values, *limits});
       }
     }
@@ -113,16 +120,17 @@ class DdsBench {
     }
   }
   void add_trips(TripRow& row) const {
-    auto times_ns = topic_round_trips_ns(row.bytes, options_.trips);
+    auto times_ns = topic_round_trips_ns(row.run);
     row.p50.push_back(percentile(times_ns, 0.5) / 1000);
     row.p99.push_back(percentile(times_ns, 0.99) / 1000);
     if (!has_peer()) return;
-    const PeerTrips peer = ddsperf_round_trips(row.bytes);
+    const PeerTrips peer = ddsperf_round_trips(row.run.bytes);
     row.peer_p50.push_back(peer.p50_us);
     row.peer_p99.push_back(peer.p99_us);
   }
   void report_rate(FigureReport& to, const RateRow& row) const {
-    const Parameters parameters = with(row, "beside", beside_);
+    Parameters parameters = with(row, "listeners", name_of(row.run.listeners));
+    parameters.emplace_back("beside", beside_);
     to.add({"topic samples", parameters, "samples/s", row.values, row.limits});
     Figure bytes{"topic bytes", parameters, "MB/s"};
     const auto megabytes = [&](double rate) { return rate * static_cast<double>(row.run.bytes) / 1e6; };

@@ -37,6 +37,7 @@ constexpr std::uint64_t cache_bytes = std::uint64_t{16} << 20U;
 struct TopicPlace {
   std::string runtime;
   std::string file;  ///< empty: a domain without one
+  ListenerPlace listeners = ListenerPlace::thread;
 
   /// This process's participant from now on. `self`: its node, where there is a file.
   [[nodiscard]] DomainParticipant join(std::uint32_t self) const {
@@ -45,6 +46,7 @@ struct TopicPlace {
   }
   void enter(std::uint32_t self) const {
     ::setenv("SPINDRIFT_RUNTIME_DIRECTORY", runtime.c_str(), 1);
+    ::setenv("SPINDRIFT_DDS_LISTENERS", name_of(listeners), 1);
     if (!file.empty()) ::setenv("SPINDRIFT_DERECHO_LOCAL_ID", std::to_string(self).c_str(), 1);
     log_errors_only();
   }
@@ -325,10 +327,12 @@ const char* name_of(SampleWay way) noexcept {
   return names[static_cast<std::size_t>(way)];
 }
 
+const char* name_of(ListenerPlace place) noexcept { return place == ListenerPlace::poller ? "poller" : "thread"; }
+
 double samples_per_second(const TopicRun& run) {
   const PrivateDirectory runtime = PrivateDirectory::make();
   std::optional<DiskDirectory> disk;
-  TopicPlace place{runtime.path(), {}};
+  TopicPlace place{runtime.path(), {}, run.listeners};
   if (run.quality == TopicQuality::logged) {
     disk.emplace(run.directory);
     place.file = write_domain_file(run, runtime.path(), disk->path());
@@ -340,14 +344,14 @@ double samples_per_second(const TopicRun& run) {
   return static_cast<double>(arena.words[2].value.load()) / (static_cast<double>(arena.words[3].value.load()) * 1e-9);
 }
 
-std::vector<std::uint64_t> topic_round_trips_ns(std::uint64_t bytes, std::uint64_t count) {
+std::vector<std::uint64_t> topic_round_trips_ns(const TripRun& run) {
   const PrivateDirectory runtime = PrivateDirectory::make();
-  const TopicPlace place{runtime.path(), {}};
-  const SharedMemory memory = SharedMemory::make(2 * sizeof(Gate) + count * sizeof(std::uint64_t));
+  const TopicPlace place{runtime.path(), {}, run.listeners};
+  const SharedMemory memory = SharedMemory::make(2 * sizeof(Gate) + run.count * sizeof(std::uint64_t));
   const std::span<Gate> gates = memory.make_objects<Gate>(0, 2);
-  const std::span<std::uint64_t> times_ns = memory.make_objects<std::uint64_t>(2 * sizeof(Gate), count);
+  const std::span<std::uint64_t> times_ns = memory.make_objects<std::uint64_t>(2 * sizeof(Gate), run.count);
   run_processes(2, patience, [&](std::uint32_t self) {
-    with_type_of(bytes, [&](auto sample) { run_trip_end<decltype(sample)>(place, self, gates, times_ns); });
+    with_type_of(run.bytes, [&](auto sample) { run_trip_end<decltype(sample)>(place, self, gates, times_ns); });
   });
   return {times_ns.begin(), times_ns.end()};
 }

@@ -27,11 +27,16 @@ enum class SampleWay : std::uint8_t {
 };
 [[nodiscard]] const char* name_of(SampleWay way) noexcept;
 
+/// The caller of listeners that hear of samples: a thread of the participant's own, or its poller.
+enum class ListenerPlace : std::uint8_t { thread, poller };
+[[nodiscard]] const char* name_of(ListenerPlace place) noexcept;
+
 struct TopicRun {
   std::uint32_t readers = 1;    ///< participants beside that of the writer
   std::uint64_t bytes = 1024;   ///< of a sample: one of `sample_sizes`; all of them written, one of each line read
   TopicQuality quality = TopicQuality::atomic;
   SampleWay way = SampleWay::in_place;      ///< untyped: of quality atomic
+  ListenerPlace listeners = ListenerPlace::thread;
   Duration watch = std::chrono::milliseconds(500);
   std::string directory = ".";  ///< on the disk for TopicQuality::logged; what is made there is removed again
 };
@@ -42,6 +47,11 @@ struct TopicRun {
 
 /// Samples that go to another participant and come back, one at a time, on two atomic topics of which listeners hear: from
 /// before the write until it is back. Throws likewise.
-[[nodiscard]] std::vector<std::uint64_t> topic_round_trips_ns(std::uint64_t bytes, std::uint64_t count);
+struct TripRun {
+  std::uint64_t bytes = 1024;  ///< as TopicRun's
+  std::uint64_t count = 1000;
+  ListenerPlace listeners = ListenerPlace::thread;
+};
+[[nodiscard]] std::vector<std::uint64_t> topic_round_trips_ns(const TripRun& run);
 
 }  // namespace spindrift::bench

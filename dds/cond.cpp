@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include <spindrift/dds/entities.hpp>
 #include <spindrift/dds/status_board.hpp>
 
 namespace dds::core::cond {
@@ -42,7 +43,7 @@ WaitSet::ConditionSeq WaitSet::wait(const Duration& limit) {
     }
     if (!held.empty()) return held;
     if (Clock::now() >= end) throw TimeoutError("no condition of the wait-set held within the time; wait longer");
-    ProcessBell::of_process().wait(rung, end);
+    spindrift::topics::outside([&] { ProcessBell::of_process().wait(rung, end); });
   }
 }
 

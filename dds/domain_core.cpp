@@ -110,7 +110,7 @@ void DomainCore::enter(const Config& config) {
   endpoints.on_state([this](std::ostream& to) { save(to); }, [this](std::istream& from) { load(from); });
   endpoints.on_delivery([this](std::span<const Delivery> batch) { on_endpoints(batch); });
   group_->loaded();
-  listeners_.start();
+  listeners_.start(config.polling().calls_listeners ? ListenersOn::poller : ListenersOn::thread);
   timers_.start();
   errands_.start();
 }
@@ -139,7 +139,9 @@ void DomainCore::take_topic(Subgroup& subgroup) {
     histories_.add(subgroup);
     hubs_.holds.try_emplace(&subgroup, subgroup, errands_);
   }
-  subgroup.on_delivery([this, &subgroup](std::span<const Delivery> batch) { on_samples(subgroup, batch); });
+  subgroup.on_delivery([this, &subgroup](std::span<const Delivery> batch) {
+    if (on_samples(subgroup, batch) == ListenersOn::poller) listeners_.call_here();
+  });
 }
 
 TopicHub& DomainCore::hub(const std::string& topic) { return hubs_.all[digest_of_topic(topic)]; }
@@ -200,6 +202,7 @@ Subgroup& DomainCore::topic_subgroup(const EndpointFacts& facts, const TypeSuppo
 }
 
 void DomainCore::announce(const EndpointFacts& facts) {
+  check_may_wait("telling the domain of an endpoint");
   ByteWriter writer;
   writer.put(static_cast<std::uint8_t>(Word::here));
   put(writer, facts);
@@ -236,6 +239,7 @@ void DomainCore::change(const EndpointQos& told) {
 }
 
 void DomainCore::await_history(const Subgroup& subgroup) {
+  check_may_wait("waiting for histories");
   std::unique_lock lock(monitor_.mutex);
   monitor_.changed.wait(lock, [&] { return histories_.complete(subgroup) || failure_.has_value(); });
   if (!histories_.complete(subgroup))
@@ -243,6 +247,7 @@ void DomainCore::await_history(const Subgroup& subgroup) {
 }
 
 std::optional<EndpointFacts> DomainCore::await_topic(const std::string& name, std::int64_t limit_ns) {
+  check_may_wait("waiting for a topic");
   const auto found = [&]() -> const EndpointFacts* {
     for (const auto& [id, facts] : table_.all()) {
       if (facts.kind == EndpointKind::topic && facts.topic == name) return &facts;
@@ -348,7 +353,7 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
             {{"node", delivery.sender}});
 }
 
-void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch) {
+ListenersOn DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch) {
   const std::lock_guard lock(monitor_.mutex);
   const std::int64_t now_ns = wall_ns();
   std::vector<TopicHub*> spoken;  // the topics of which something came
@@ -367,8 +372,10 @@ void DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery> batch)
     if (header.kind == static_cast<std::uint8_t>(SampleKind::gone)) forget(header.writer, table_, builtin_readers_);
     if (const auto lease = hub.lease_kind(header.writer)) hubs_.on_alive(header.writer, *lease);
   }
+  const ListenersOn on = listeners_.lend();
   for (TopicHub* const each : spoken) each->end_batch();
   monitor_.changed.notify_all();
+  return on;
 }
 
 bool DomainCore::on_mark(const Subgroup& subgroup, const Delivery& delivery) {

@@ -120,7 +120,8 @@ class DomainCore {
   // The poller's:
   void on_endpoints(std::span<const Delivery> batch);
   void on_endpoint_message(const Delivery& delivery);
-  void on_samples(Subgroup& subgroup, std::span<const Delivery> batch);
+  /// Says who is to call the listeners that hear of it.
+  [[nodiscard]] ListenersOn on_samples(Subgroup& subgroup, std::span<const Delivery> batch);
   [[nodiscard]] bool on_mark(const Subgroup& subgroup, const Delivery& delivery);
   void on_view(const NewView& news);
   void on_failure(const Error& why);

@@ -1,5 +1,6 @@
 // Listeners of participants, publishers and subscribers: they hear of what is beneath them where no listener that is nearer
-// to it has the status in its mask. All run on the participant's thread for listeners, one at a time.
+// to it has the status in its mask. All run one at a time, on the participant's thread for listeners, or as
+// [SPINDRIFT] dds_listeners says on its poller.
 #pragma once
 
 #include <spindrift/dds/pub.hpp>

@@ -119,7 +119,7 @@ class AnyTopic : public core::Reference<spindrift::topics::TopicEntity> {
   }
 };
 
-/// Hears of a topic's statuses, on its participant's thread for listeners.
+/// Hears of a topic's statuses, as [SPINDRIFT] dds_listeners says.
 template <class T>
 class TopicListener {
  public:

@@ -119,7 +119,7 @@ class AnyDataWriter : public core::Reference<spindrift::topics::WriterEntity> {
   }
 };
 
-/// Hears of a writer's statuses, on its participant's thread for listeners.
+/// Hears of a writer's statuses, as [SPINDRIFT] dds_listeners says.
 template <class T>
 class DataWriterListener {
  public:

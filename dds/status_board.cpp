@@ -9,6 +9,15 @@
 #include <spindrift/dds/status_bits.hpp>
 
 namespace spindrift::topics {
+namespace {
+thread_local bool refuses_to_wait = false;
+}
+
+void check_may_wait(const char* call) {
+  if (!refuses_to_wait) return;
+  throw Exception(Error(ErrorKind::refused, std::string(call) + " in a listener on the poller, which would wait for itself")
+                      .fix("call it on another thread, or configure [SPINDRIFT] dds_listeners = thread"));
+}
 
 std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -31,28 +40,45 @@ std::uint64_t ProcessBell::rung() {
   return rung_;
 }
 void ProcessBell::wait(std::uint64_t since, std::chrono::steady_clock::time_point until) {
+  check_may_wait("waiting for a condition");
   std::unique_lock lock(mutex_);
   const auto rang = [&] { return rung_ != since; };
   if (until == std::chrono::steady_clock::time_point::max()) return changed_.wait(lock, rang);
   changed_.wait_until(lock, until, rang);
 }
 
-void ListenerThread::start() {
+void ListenerThread::start(ListenersOn on) {
+  {
+    const std::lock_guard lock(monitor_.mutex);
+    on_ = on;
+  }
   thread_ = value_or_throw(start_thread([this] { run(); }));
 }
 
 void ListenerThread::stop() {
   {
-    const std::lock_guard lock(monitor_.mutex);
+    std::unique_lock lock(monitor_.mutex);
     stops_ = true;
     wake_.notify_all();
+    if (!is_current()) monitor_.changed.wait(lock, [&] { return running_ == nullptr; });
   }
   if (thread_.joinable()) thread_.join();
 }
 
 void ListenerThread::post(std::shared_ptr<StatusBoard> of, std::shared_ptr<StatusBoard> listening) {
   posted_.push_back({std::move(of), std::move(listening)});
-  wake_.notify_all();
+  if (!lent_) wake_.notify_all();
+}
+
+void ListenerThread::call_here() {
+  refuses_to_wait = true;
+  {
+    std::unique_lock lock(monitor_.mutex);
+    while (!stops_ && !posted_.empty() && running_ == nullptr) tell_first(lock);
+    lent_ = false;
+    if (!posted_.empty()) wake_.notify_all();
+  }
+  refuses_to_wait = false;
 }
 
 void ListenerThread::await_idle(std::unique_lock<std::mutex>& lock, const StatusBoard& board) {
@@ -63,20 +89,25 @@ void ListenerThread::await_idle(std::unique_lock<std::mutex>& lock, const Status
 void ListenerThread::run() {
   std::unique_lock lock(monitor_.mutex);
   for (;;) {
-    wake_.wait(lock, [&] { return stops_ || !posted_.empty(); });
+    wake_.wait(lock, [&] { return stops_ || (!posted_.empty() && !lent_ && running_ == nullptr); });
     if (stops_) return;
-    const Posted next = std::move(posted_.front());
-    posted_.pop_front();
-    tell(lock, next);
+    tell_first(lock);
   }
 }
 
-void ListenerThread::tell(std::unique_lock<std::mutex>& lock, const Posted& posted) {
+void ListenerThread::tell_first(std::unique_lock<std::mutex>& lock) {
+  const Posted next = std::move(posted_.front());
+  posted_.pop_front();
+  call(lock, next);
+}
+
+void ListenerThread::call(std::unique_lock<std::mutex>& lock, const Posted& posted) {
   const std::uint32_t statuses = posted.of->take_posted(*posted.listening);
   ListenerCall call = posted.listening->listener();
   const std::weak_ptr<void> weak = posted.of->entity();
   if (!call || statuses == 0) return;
   running_ = posted.listening.get();
+  caller_ = std::this_thread::get_id();
   lock.unlock();
   try {
     if (const auto entity = weak.lock()) call(statuses, entity);
@@ -85,6 +116,7 @@ void ListenerThread::tell(std::unique_lock<std::mutex>& lock, const Posted& post
   }
   call = nullptr;  // what it holds may end here, and would want the monitor
   lock.lock();
+  caller_ = std::thread::id();
   running_ = nullptr;
   monitor_.changed.notify_all();
 }

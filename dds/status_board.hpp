@@ -50,8 +50,15 @@ class ProcessBell {
 
 class StatusBoard;
 
+/// The caller of listeners that hear of what the poller brings.
+enum class ListenersOn : std::uint8_t { thread, poller };
+
+/// Throws refused if the calling thread is a poller that calls listeners: it would wait for what only itself can bring.
+void check_may_wait(const char* call);
+
 /// The thread that calls the listeners of one participant's entities, one at a time. So a listener may wait, write
-/// and read, and holds up other listeners alone.
+/// and read, and holds up other listeners alone. Or the poller calls those that are to hear of what it took in, and the
+/// thread only the rest.
 class ListenerThread {
  public:
   explicit ListenerThread(Monitor& monitor) : monitor_(monitor) {}
@@ -59,12 +66,22 @@ class ListenerThread {
   ListenerThread(const ListenerThread&) = delete;
   ListenerThread& operator=(const ListenerThread&) = delete;
 
-  void start();
-  [[nodiscard]] bool is_current() const { return std::this_thread::get_id() == thread_.get_id(); }
+  void start(ListenersOn on);
+  /// Whether the caller is a listener.
+  [[nodiscard]] bool is_current() const noexcept { return std::this_thread::get_id() == caller_.load(); }
   /// Returns when no listener is called any more; at once where one itself says so.
   void stop();
+  /// The poller's, behind `lend`: calls what is posted, unless a listener runs, which leaves it to the thread. A listener
+  /// that would wait is refused. Without the monitor.
+  void call_here();
 
   // With the monitor held:
+  /// The poller's, before it tells of what it took in. Says who calls: if the poller, it is to do so by `call_here`, and
+  /// until then the thread has nothing to do.
+  [[nodiscard]] ListenersOn lend() noexcept {
+    lent_ = on_ == ListenersOn::poller;
+    return on_;
+  }
   /// `listening`'s listener is to be told what is posted for it on the board `of`.
   void post(std::shared_ptr<StatusBoard> of, std::shared_ptr<StatusBoard> listening);
   /// Returns when that board's listener does not run; at once on its own thread.
@@ -76,12 +93,16 @@ class ListenerThread {
     std::shared_ptr<StatusBoard> listening;
   };
   void run();
-  void tell(std::unique_lock<std::mutex>& lock, const Posted& posted);
+  void tell_first(std::unique_lock<std::mutex>& lock);
+  void call(std::unique_lock<std::mutex>& lock, const Posted& posted);
 
   Monitor& monitor_;
   std::condition_variable wake_;
   std::deque<Posted> posted_;
   const StatusBoard* running_ = nullptr;
+  std::atomic<std::thread::id> caller_{};  // the thread on which a listener runs
+  ListenersOn on_ = ListenersOn::thread;
+  bool lent_ = false;
   bool stops_ = false;
   std::thread thread_;
 };

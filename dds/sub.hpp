@@ -241,7 +241,7 @@ class QueryCondition : public ReadCondition {
 
 namespace dds::sub {
 
-/// Hears of a reader's statuses, on its participant's thread for listeners.
+/// Hears of a reader's statuses, as [SPINDRIFT] dds_listeners says.
 template <class T>
 class DataReaderListener {
  public:

@@ -14,6 +14,7 @@
 #include <spindrift/core/digest.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/dds/fields.hpp>
+#include <spindrift/dds/sample_memory.hpp>
 
 namespace dds::topic {
 
@@ -115,12 +116,12 @@ template <class T>
 [[nodiscard]] Result<std::shared_ptr<const void>> decode_sample(std::span<const std::byte> bytes) {
   if constexpr (lies_in_place<T>()) {
     if (bytes.size() != sizeof(T)) return wrong_size(bytes.size(), sizeof(T));
-    auto value = std::make_shared_for_overwrite<T>();
+    auto value = std::allocate_shared_for_overwrite<T>(SampleAllocator<T>());
     std::memcpy(static_cast<void*>(value.get()), bytes.data(), sizeof(T));
     if (!bools_hold(*value)) return wrong_bool();
     return std::shared_ptr<const void>(std::move(value));
   } else {
-    auto value = std::make_shared<T>();
+    auto value = std::allocate_shared<T>(SampleAllocator<T>());
     CdrReader reader(bytes);
     if (read_field(reader, *value)) {
     }  // `finish` knows
@@ -132,7 +133,7 @@ template <class T>
 template <class T>
 [[nodiscard]] Result<std::shared_ptr<const void>> decode_other_sample(std::span<const std::byte> bytes, std::size_t fields,
                                                                       bool more) {
-  auto value = std::make_shared<T>();
+  auto value = std::allocate_shared<T>(SampleAllocator<T>());
   CdrReader reader(bytes);
   std::size_t at = 0;
   bool there = true;

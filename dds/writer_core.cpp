@@ -201,6 +201,7 @@ std::optional<std::vector<std::byte>> WriterCore::registered(const Digest& key) 
 }
 
 bool WriterCore::await_delivered(std::int64_t limit_ns) {
+  check_may_wait("waiting for what was written");
   std::uint64_t last = 0;
   {
     const std::lock_guard lock(sending_);

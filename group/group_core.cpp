@@ -94,7 +94,8 @@ void GroupCore::poll() {
   using Next = group::PollLoop::Next;
   const group::HandlerThreads::Entry entry(*environment_.handler_threads, group::HandlerThreads::Kind::poller);
   fabric::Fabric& fabric = *environment_.fabric;
-  group::PollLoop loop(config_->poll_mode() == PollMode::block, config_->spin());
+  const Polling polling = config_->polling();
+  group::PollLoop loop(polling.mode == PollMode::block, polling.spin);
   spare = std::make_unique<std::byte[]>(spare_bytes);
   for (bool over = false; !over;) {
     const auto [progress, wake_at] = step();

@@ -359,7 +359,7 @@ Result<Needs> needs_of(const Config& config) {
   SPINDRIFT_TRY_ASSIGN(const auto view, config.view());
   Needs needs;
   needs.members = static_cast<std::uint32_t>(view.members.size());
-  needs.spins = config.poll_mode() == PollMode::spin;
+  needs.spins = config.polling().mode == PollMode::spin;
   needs.files = {.runtime_directory = config.runtime_directory(),
                  .status = group_directory(config.runtime_directory(), config.group_name()) + "/" +
                            status_file_name(config.local_id()),

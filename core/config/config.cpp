@@ -155,8 +155,11 @@ bool Config::needs_trusted_network() const { return state_->loaded.needs_trust; 
 bool Config::proves_members() const { return state_->loaded.proves_members; }
 std::string Config::keys_directory() const { return keys_path(text("SPINDRIFT", "keys"), group_name(), local_id()); }
 const std::string& Config::runtime_directory() const { return text("SPINDRIFT", "runtime_directory"); }
-PollMode Config::poll_mode() const { return text("SPINDRIFT", "poll") == "spin" ? PollMode::spin : PollMode::block; }
-Duration Config::spin() const { return std::chrono::microseconds(integer("SPINDRIFT", "spin_us")); }
+Polling Config::polling() const {
+  return {.mode = text("SPINDRIFT", "poll") == "spin" ? PollMode::spin : PollMode::block,
+          .spin = std::chrono::microseconds(integer("SPINDRIFT", "spin_us")),
+          .calls_listeners = text("SPINDRIFT", "dds_listeners") == "poller"};
+}
 Duration Config::join_timeout() const { return std::chrono::milliseconds(integer("SPINDRIFT", "join_timeout_ms")); }
 Duration Config::suspect_after() const { return std::chrono::milliseconds(integer("SPINDRIFT", "suspect_after_ms")); }
 bool Config::partitioning_safety_disabled() const { return boolean("DERECHO", "disable_partitioning_safety"); }

@@ -44,6 +44,13 @@ enum class PollMode : std::uint8_t {
   spin,   ///< never sleep; for dedicated cores
 };
 
+/// The ways of a poller beside the protocol.
+struct Polling {
+  PollMode mode = PollMode::block;
+  Duration spin{};               ///< so long it spins before it sleeps
+  bool calls_listeners = false;  ///< of topics, which else are called on a thread of their own
+};
+
 /// Immutable; copies share. Thread-safe.
 class Config {
  public:
@@ -95,9 +102,7 @@ class Config {
   [[nodiscard]] std::string keys_directory() const;
   /// The directory of this node's sockets, locks and counters; absolute.
   [[nodiscard]] const std::string& runtime_directory() const;
-  [[nodiscard]] PollMode poll_mode() const;  ///< of this node alone
-  /// How long a poller spins before it sleeps.
-  [[nodiscard]] Duration spin() const;
+  [[nodiscard]] Polling polling() const;  ///< of this node alone
   /// How long to look for a group to found or to join.
   [[nodiscard]] Duration join_timeout() const;
   /// The nodes that must be there to found the group's first view: in rank order, some or all of the configured members.

@@ -156,6 +156,11 @@ constexpr Key table[] = {
               "block|spin"),
     {"SPINDRIFT", "spin_us", integer, node, "50", "How long the poller spins before it sleeps, with poll = block.", 0,
      10'000, "microseconds"},
+    choice_of({"SPINDRIFT", "dds_listeners", choice, node, "thread",
+               "Where listeners of topics hear of samples. thread: on a thread of the participant's own, where they may "
+               "wait. poller: on the poller, as soon as samples have come, which saves two changes of threads on each way; "
+               "there they should return soon, and a call that would have to wait is refused."},
+              "thread|poller"),
     {"SPINDRIFT", "join_timeout_ms", integer, node, "30000",
      "How long a starting member looks for a group to found or to join before it gives up and names who is missing.", 1,
      86'400'000, "milliseconds"},

@@ -120,7 +120,7 @@ TEST_CASE("the configuration of a bench is what was asked for") {
   const GroupShape shape{4, 2, profile_for(1024, 100, 131072), {{"SPINDRIFT/spin_us", "7", "--set"}}};
   const Config config = member_config(shape, "/dev/shm/somewhere", NodeId(3));
   CHECK(config.local_id() == NodeId(3));
-  CHECK(config.spin() == std::chrono::microseconds(7));
+  CHECK(config.polling().spin == std::chrono::microseconds(7));
   CHECK(config.runtime_directory() == "/dev/shm/somewhere");
   const auto view = config.view();
   REQUIRE(view);

@@ -22,8 +22,8 @@ TEST_CASE("an empty configuration has the documented defaults") {
   CHECK(config.runtime_directory() == "/dev/shm/spindrift-" + std::to_string(::getuid()));
   CHECK_FALSE(config.proves_members());  // nobody comes from another host
   CHECK(config.keys_directory() == keys_path("~/.spindrift/<group>/<id>", "spindrift", NodeId(0)));
-  CHECK(config.poll_mode() == PollMode::block);
-  CHECK(config.spin() == std::chrono::microseconds(50));
+  CHECK(config.polling().mode == PollMode::block);
+  CHECK(config.polling().spin == std::chrono::microseconds(50));
   CHECK(config.join_timeout() == std::chrono::seconds(30));
   CHECK(config.founders().empty());
   CHECK(config.suspect_after() == std::chrono::milliseconds(2000));
@@ -99,7 +99,7 @@ TEST_CASE("a group without a file has the subgroups that are named") {
   CHECK(config.group_name() == "quick");
   CHECK(founded_by_present(config));
   CHECK(takes_free_id(config));
-  CHECK(config.spin() == std::chrono::microseconds(7));
+  CHECK(config.polling().spin == std::chrono::microseconds(7));
   const View view = value_or_throw(config.view());
   REQUIRE(view.subgroups.size() == 2);
   CHECK(view.subgroups[0].name == "Orders.1");
@@ -145,7 +145,7 @@ TEST_CASE("nothing in the environment makes another group of one without a file"
   CHECK(config.group_name() == "quick");
   CHECK(founded_by_present(config));
   CHECK(value_or_throw(config.view()).subgroups.at(0).name == "orders");
-  CHECK(config.spin() == std::chrono::microseconds(7));
+  CHECK(config.polling().spin == std::chrono::microseconds(7));
 }
 
 TEST_CASE("the keys of membership are read") {
@@ -180,7 +180,7 @@ TEST_CASE("spelling does not matter: blanks, comments, quotes, carriage returns,
       "[PERS]\r\n"
       "reset = yes\r\n");
   CHECK(config.group_name() == "night-watch");
-  CHECK(config.poll_mode() == PollMode::spin);
+  CHECK(config.polling().mode == PollMode::spin);
   CHECK(config.runtime_directory() == "/tmp/x");
   CHECK(config.integer("SUBGROUP/DEFAULT", "ring_size") == 2 << 20);
   CHECK(config.boolean("PERS", "reset"));
@@ -234,8 +234,8 @@ TEST_CASE("a hash inside a value starts no comment unless a blank stands before 
 
 TEST_CASE("a section may be opened twice") {
   const Config config = parse("[SPINDRIFT]\nspin_us = 1\n[DERECHO]\nlocal_id = 4\n[SPINDRIFT]\npoll = spin\n");
-  CHECK(config.spin() == std::chrono::microseconds(1));
-  CHECK(config.poll_mode() == PollMode::spin);
+  CHECK(config.polling().spin == std::chrono::microseconds(1));
+  CHECK(config.polling().mode == PollMode::spin);
 }
 
 TEST_CASE("a profile takes from the default profile what it does not set") {
