@@ -26,7 +26,7 @@ void add_commands(const Commands& to) {
 
 int main(int argument_count, char** arguments) {
   using namespace spindrift;
-  CLI::App app("The experiments of the papers that Spindrift follows. What each figure means: docs/bench.md",
+  CLI::App app("The experiments of the papers that Spindrift follows. What each figure means: docs/bench/papers.md",
                "spindrift_papers");
   app.require_subcommand(1);
   tools::Work chosen;

@@ -23,6 +23,8 @@ class Results(unittest.TestCase):
         self.store("readme", {"lines": ["- {rates/2/rate} with two, {rates/3/rate} with three"]})
         (self.tree / "docs/bench.md").write_text(PAGE)
         (self.tree / "docs/peers.md").write_text("nothing\n")
+        (self.tree / "docs/bench").mkdir()
+        (self.tree / "docs/bench/topics.md").write_text(PAGE)
         (self.tree / "README.md").write_text("<!-- figures -->\n<!-- /figures -->\n")
 
     def store(self, name, result):
@@ -38,6 +40,7 @@ class Results(unittest.TestCase):
         self.assertTrue(page.endswith("commit abc.*\n<!-- /results -->\nafter\n"), page)
         self.assertIn("- 2.50 M with two, none with three\n", (self.tree / "README.md").read_text())
         self.assertEqual((self.tree / "docs/peers.md").read_text(), "nothing\n")
+        self.assertEqual((self.tree / "docs/bench/topics.md").read_text(), page)
 
     def test_a_page_that_is_not_up_to_date_is_named_and_left_alone(self):
         result = self.run_tool("--check")
