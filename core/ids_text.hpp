@@ -31,5 +31,10 @@ template <class List>
 [[nodiscard]] std::string listed(const List& list) {
   return fmt::format("{}", fmt::join(list, ", "));
 }
+/// "0,1,2", as a command takes them.
+template <class List>
+[[nodiscard]] std::string as_argument(const List& list) {
+  return fmt::format("{}", fmt::join(list, ","));
+}
 
 }  // namespace spindrift

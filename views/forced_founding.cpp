@@ -33,7 +33,7 @@ struct Knowledge {
 /// The names that would do. A node that has lost its record, or is not in the roster of the last view, cannot found.
 std::string right_names(const Knowledge& about) {
   const std::vector<NodeId> here = nodes_of(about.recalled.founders);
-  if (!here.empty()) return "name those that are here: --members " + listed(here);
+  if (!here.empty()) return "name those that are here: --members " + as_argument(here);
   return "nobody who is here can found: start one that was in the last view; or, if it is gone for good, save the messages "
          "of one that is here (spindrift log dump), and have all forget (spindrift group forget)";
 }

@@ -218,13 +218,19 @@ std::string describe_values(const Key& key) {
 }
 
 std::string suggest_key(std::string_view section, std::string_view name) {
-  std::vector<std::string_view> here;
+  const auto home_of = [](const Key& key) { return key.section == profile_section ? default_profile : key.section; };
+  std::vector<std::string_view> here, all;
   for (const Key& key : keys()) {
     if (same_section(key, section)) here.push_back(key.name);
-    if (key.name == name)
-      return fmt::format("move it to [{}]", key.section == profile_section ? default_profile : key.section);
+    if (key.name == name) return fmt::format("move it to [{}]", home_of(key));
+    all.push_back(key.name);
   }
   if (const auto found = nearest(name, here); !found.empty()) return fmt::format("did you mean {}?", found);
+  if (const auto found = nearest(name, all); !found.empty()) {
+    const auto meant = std::find_if(keys().begin(), keys().end(), [&](const Key& key) { return key.name == found; });
+    return fmt::format("did you mean {} in [{}]?", found, home_of(*meant));
+  }
+  if (section.empty()) return "remove it, or write the section of its key above it, as [SPINDRIFT]";
   return fmt::format("remove it, or use a key of [{}]: {}", section, fmt::join(here, ", "));
 }
 

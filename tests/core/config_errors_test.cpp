@@ -15,6 +15,14 @@ TEST_CASE("a known key in the wrong section is sent to the right one") {
                        {"test.cfg:3", "no key \"window_size\"", "move it to [SUBGROUP/DEFAULT]"}});
 }
 
+TEST_CASE("a key that resembles one of another section, or stands in none, is told both") {
+  check_text_problems("memebers = 1\n[DERECHO]\nmemebers = 2\nwindow_sise = 3\n",
+                      {{"test.cfg:1", "before any section", "did you mean members in [SPINDRIFT]?"},
+                       {"test.cfg:3", "no key \"memebers\"", "did you mean members in [SPINDRIFT]?"},
+                       {"test.cfg:4", "no key \"window_sise\"", "did you mean window_size in [SUBGROUP/DEFAULT]?"}});
+  check_text_problems("frobnicate = 1\n", {{"test.cfg:1", "before any section", "write the section of its key above it"}});
+}
+
 TEST_CASE("a key that resembles no other is shown the known ones") {
   check_text_problems("[RDMA]\nfrobnicate = 3\n", {{"test.cfg:2", "frobnicate", "provider, domain, tx_depth, rx_depth"}});
 }

@@ -143,7 +143,7 @@ def play_in_order(nodes):
     for node in [0, 1]:
         nodes.until_said(node, f"the group went on without node {node}, which had left it")
     until(lambda: nodes.run("group", "why", code=None).stdout.count("of which none is here") >= 2, lambda: "they do not say it")
-    nodes.found("--members", "1", "--force", "--yes", code=3, says="--members 0, 1")
+    nodes.found("--members", "1", "--force", "--yes", code=3, says="--members 0,1")
     for says in ["node 2 is missing: the group went on without node 0, which had left it; the last view of the group had node 2",
                  "subgroup orders goes on with the log of node 1, of 600 messages, the longest here, node 0 has 500",
                  "what follows in the log of node 2 is lost", "subgroup audit goes on with the log of node 1, of 10 messages"]:
