@@ -9,11 +9,11 @@
 #include <spindrift/core/config/without_file.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/dds/endings.hpp>
+#include <spindrift/dds/endpoint_word.hpp>
 
 namespace spindrift::topics {
 namespace {
 
-enum class Word : std::uint8_t { here = 1, gone = 2, alive = 4 };
 constexpr std::uint8_t liveliness_max = 2;
 
 constexpr const char* topic_prefix = "dds.";
@@ -28,11 +28,6 @@ const char* reliability_of(const SubgroupView& subgroup) {
 
 /// The largest messages of which the least ring holds as many as it must.
 constexpr std::uint64_t varying_bytes_max = (std::uint64_t{1} << 18) - 16;
-
-/// Tells all of endpoints.
-void send(Group& group, const std::vector<std::byte>& message) {
-  group.subgroup(endpoints_subgroup).send(std::span<const std::byte>(message));
-}
 
 }  // namespace
 
@@ -201,66 +196,6 @@ Subgroup& DomainCore::topic_subgroup(const EndpointFacts& facts, const TypeSuppo
   return group_->create_subgroup(added);
 }
 
-void DomainCore::announce(const EndpointFacts& facts) {
-  check_may_wait("telling the domain of an endpoint");
-  ByteWriter writer;
-  writer.put(static_cast<std::uint8_t>(Word::here));
-  put(writer, facts);
-  send(*group_, writer.take());
-  std::unique_lock lock(monitor_.mutex);
-  monitor_.changed.wait(lock, [&] { return outcomes_.contains(facts.id) || failure_.has_value(); });
-  const auto outcome = outcomes_.extract(facts.id);
-  if (outcome.empty()) throw Exception(Error(ErrorKind::group_closed, failure_->to_string()).at("topic " + facts.topic));
-  if (!outcome.mapped()) return;
-  throw Exception(Error(ErrorKind::refused, *outcome.mapped())
-                      .at("topic " + facts.topic)
-                      .fix("give the topic another name, or let all programs have it alike"));
-}
-
-void DomainCore::announce_self() {
-  std::unique_lock lock(monitor_.mutex);
-  // It may change while it is told.
-  for (EndpointFacts facts; facts != own_;) {
-    facts = own_;
-    lock.unlock();
-    announce(facts);
-    lock.lock();
-  }
-}
-
-void DomainCore::change(const EndpointQos& told) {
-  bool known = false;
-  {
-    const std::lock_guard lock(monitor_.mutex);
-    own_.qos = told;
-    known = table_.all().contains(own_.id);
-  }
-  if (known) announce_self();  // else it is told once this participant has all histories
-}
-
-void DomainCore::await_history(const Subgroup& subgroup) {
-  check_may_wait("waiting for histories");
-  std::unique_lock lock(monitor_.mutex);
-  monitor_.changed.wait(lock, [&] { return histories_.complete(subgroup) || failure_.has_value(); });
-  if (!histories_.complete(subgroup))
-    throw Exception(Error(ErrorKind::group_closed, failure_->to_string()).at("subgroup " + subgroup.name()));
-}
-
-std::optional<EndpointFacts> DomainCore::await_topic(const std::string& name, std::int64_t limit_ns) {
-  check_may_wait("waiting for a topic");
-  const auto found = [&]() -> const EndpointFacts* {
-    for (const auto& [id, facts] : table_.all()) {
-      if (facts.kind == EndpointKind::topic && facts.topic == name) return &facts;
-    }
-    return nullptr;
-  };
-  std::unique_lock lock(monitor_.mutex);
-  static_cast<void>(monitor_.await(lock, limit_ns, [&] { return found() != nullptr || failure_.has_value(); }));
-  if (const EndpointFacts* topic = found()) return *topic;
-  if (failure_) throw Exception(Error(ErrorKind::group_closed, failure_->to_string()).at("topic " + name));
-  return std::nullopt;
-}
-
 void DomainCore::ignore(const EndpointId& id) {
   const auto& all = table_.all();
   const auto named = all.find(id);
@@ -272,23 +207,6 @@ void DomainCore::ignore(const EndpointId& id) {
     const bool matches = facts.kind == EndpointKind::writer || facts.kind == EndpointKind::reader;
     if (matches && ignored_.holds(facts)) hub(facts.topic).ignore(other);
   }
-}
-
-void DomainCore::withdraw(const EndpointId& id) noexcept {
-  try {
-    ByteWriter writer;
-    writer.put(static_cast<std::uint8_t>(Word::gone), id.node, id.number, id.incarnation);
-    send(*group_, writer.take());
-  } catch (const Exception& thrown) {
-    // The others learn of it with the view that this participant is not in.
-    log::info(log::Room::dds, "nobody was told that an endpoint is gone", {{"reason", thrown.error().to_string()}});
-  }
-}
-
-void DomainCore::assert_alive(const EndpointId& writer, std::uint8_t liveliness) {
-  ByteWriter message;
-  message.put(static_cast<std::uint8_t>(Word::alive), writer.node, writer.number, writer.incarnation, liveliness);
-  send(*group_, message.take());
 }
 
 void DomainCore::beat_for(const EndpointId& writer, std::int64_t lease_ns) {
@@ -325,7 +243,7 @@ std::optional<EndpointFacts> forget(const EndpointId& id, EndpointTable& table, 
 void DomainCore::on_endpoint_message(const Delivery& delivery) {
   ByteReader reader(delivery.payload);
   const auto word = reader.get<std::uint8_t>();
-  if (word == static_cast<std::uint8_t>(Word::here)) {
+  if (word == static_cast<std::uint8_t>(EndpointWord::here)) {
     if (auto facts = get_endpoint(reader); facts && reader.ok() && facts->id.node == delivery.sender.value()) {
       auto refusal = table_.add(*facts);
       if (!refusal) {
@@ -336,14 +254,14 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
       if (facts->id.node == own_.id.node) outcomes_.emplace(facts->id, std::move(refusal));
       return;
     }
-  } else if (word == static_cast<std::uint8_t>(Word::gone)) {
+  } else if (word == static_cast<std::uint8_t>(EndpointWord::gone)) {
     const EndpointId id = get_id(reader);
     if (reader.ok() && id.node == delivery.sender.value()) {
       if (const auto facts = forget(id, table_, builtin_readers_)) hub(facts->topic).on_removed(*facts);
       return;
     }
   }
-  if (word == static_cast<std::uint8_t>(Word::alive)) {
+  if (word == static_cast<std::uint8_t>(EndpointWord::alive)) {
     const EndpointId id = get_id(reader);
     const auto liveliness = reader.get<std::uint8_t>();
     if (reader.complete() && id.node == delivery.sender.value() && liveliness <= liveliness_max)
@@ -358,7 +276,7 @@ ListenersOn DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery>
   const std::int64_t now_ns = wall_ns();
   std::vector<TopicHub*> spoken;  // the topics of which something came
   for (const Delivery& each : batch) {
-    if (histories_.on_message(subgroup, each) || on_mark(subgroup, each)) continue;
+    if (histories_.on_message(subgroup, each) || hubs_.on_mark(subgroup, each, own_.id)) continue;
     auto message = parse_sample(each.payload, each.sender.value());
     if (!message) {
       log::warn(log::Room::dds, "a message is no sample, and was left out", {{"node", each.sender}});
@@ -372,19 +290,11 @@ ListenersOn DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery>
     if (header.kind == static_cast<std::uint8_t>(SampleKind::gone)) forget(header.writer, table_, builtin_readers_);
     if (const auto lease = hub.lease_kind(header.writer)) hubs_.on_alive(header.writer, *lease);
   }
-  const ListenersOn on = listeners_.lend();
+  // While the view changes nothing can be written without waiting, which listeners may on their thread alone.
+  const ListenersOn on = subgroup.blocked().empty() ? listeners_.lend() : ListenersOn::thread;
   for (TopicHub* const each : spoken) each->end_batch();
   monitor_.changed.notify_all();
   return on;
-}
-
-bool DomainCore::on_mark(const Subgroup& subgroup, const Delivery& delivery) {
-  const auto mark = SubgroupHold::mark_in(delivery.payload, delivery.sender.value());
-  if (!mark) return false;
-  for (auto& [topic, hub] : hubs_.all) {
-    if (mark->process() == own_.id.process() && hub.home() == &subgroup) hub.on_mark(mark->number);
-  }
-  return true;
 }
 
 void DomainCore::on_view(const NewView& news) {

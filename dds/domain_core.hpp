@@ -67,6 +67,7 @@ class DomainCore {
   [[nodiscard]] ListenerThread& listeners() noexcept { return listeners_; }
   [[nodiscard]] TimerThread& timers() noexcept { return timers_; }
   [[nodiscard]] std::uint32_t domain() const noexcept { return domain_; }
+  [[nodiscard]] View view() const { return group_->view(); }
   [[nodiscard]] const EndpointId& self() const noexcept { return own_.id; }  ///< the participant, as an endpoint
   [[nodiscard]] EndpointId new_id() { return {own_.id.node, ++last_number_, own_.id.incarnation}; }
 
@@ -122,7 +123,6 @@ class DomainCore {
   void on_endpoint_message(const Delivery& delivery);
   /// Says who is to call the listeners that hear of it.
   [[nodiscard]] ListenersOn on_samples(Subgroup& subgroup, std::span<const Delivery> batch);
-  [[nodiscard]] bool on_mark(const Subgroup& subgroup, const Delivery& delivery);
   void on_view(const NewView& news);
   void on_failure(const Error& why);
   // On the thread for states:

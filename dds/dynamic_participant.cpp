@@ -82,6 +82,8 @@ bool has_room(ReaderBacklog& backlog, const void* sample, std::uint64_t bytes_ma
   return true;
 }
 
+UserData user_data(const std::string& mark) { return UserData(std::vector<std::uint8_t>(mark.begin(), mark.end())); }
+
 /// The ownership that the topic's endpoints have, which has to be one; without any, the topic's.
 Ownership ownership_of(const AnnouncedTopic& topic) {
   for (const auto* const some : {&topic.writers, &topic.readers}) {
@@ -96,7 +98,7 @@ std::vector<DynamicRead> DynamicReader::take() {
   std::vector<DynamicRead> all;
   // All that counts is taken below; what comes meanwhile counts until the next call.
   backlog_->bytes = 0;
-  for (ReadSample& each : entity_->get({}, true)) {
+  for (ReadSample& each : inside([&] { return entity_->get({}, true); })) {
     auto sample = std::static_pointer_cast<const DynamicSample>(each.data);
     all.push_back({std::move(sample), std::move(each)});
   }
@@ -193,7 +195,7 @@ DynamicReader DynamicParticipant::read(const AnnouncedTopic& topic, const Dynami
     dds::sub::qos::SubscriberQos around;
     around << Partition("*");
     dds::sub::qos::DataReaderQos qos;
-    qos << Reliability::BestEffort() << ownership_of(topic);
+    qos << Reliability::BestEffort() << ownership_of(topic) << user_data(how.mark);
     qos << (how.bytes_max > 0 || how.held_max > 0 ? History::KeepAll() : History::KeepLast(kept_of_instance));
     if (how.held_max > 0) qos << Reliability::Reliable() << ResourceLimits(static_cast<std::int32_t>(how.held_max));
     if (how.from_last) qos << Durability::TransientLocal();
@@ -205,12 +207,19 @@ DynamicReader DynamicParticipant::read(const AnnouncedTopic& topic, const Dynami
   });
 }
 
-DynamicWriter DynamicParticipant::write(const AnnouncedTopic& topic) {
+bool DynamicParticipant::is_older(const EndpointId& endpoint) const {
+  const View view = entity_->core()->view();
+  const auto theirs = view.rank_of(NodeId(endpoint.node));
+  const auto own = view.rank_of(NodeId(id().node));
+  return theirs && (!own || *theirs < *own);
+}
+
+DynamicWriter DynamicParticipant::write(const AnnouncedTopic& topic, const std::string& mark) {
   return inside([&] {
     const auto entity = topic_of(topic);
     dds::pub::qos::DataWriterQos qos(entity->qos());
     qos << Reliability(entity->qos().policy<Reliability>().kind(), DynamicWriter::try_for) << ownership_of(topic)
-        << WriterDataLifecycle::ManuallyDisposeUnregisteredInstances();
+        << WriterDataLifecycle::ManuallyDisposeUnregisteredInstances() << user_data(mark);
     const dds::pub::qos::PublisherQos around;
     const auto publisher = Surroundings::make(entity_, around, Surroundings::Kind::publisher);
     return DynamicWriter(WriterEntity::make(publisher, entity, qos, {}));

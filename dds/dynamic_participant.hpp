@@ -49,6 +49,8 @@ struct DynamicReading {
   /// Miss nothing: keep all up to so many samples, and hold up the writers then; it matches RELIABLE ones alone. 0: it
   /// holds up nobody.
   std::uint32_t held_max = 0;
+  /// Bytes by which others know the reader, as its UserData.
+  std::string mark{};
 };
 
 /// The samples that wait for somebody to take them, where a reader keeps all up to a bound.
@@ -110,8 +112,10 @@ class DynamicParticipant {
   [[nodiscard]] std::size_t others() const;
   /// Becomes a participant that has the topic. Throws refused, group_closed, and what the topic's description is wrong with.
   [[nodiscard]] DynamicReader read(const AnnouncedTopic& topic, const DynamicReading& how);
-  /// The same. What it writes is kept for late joiners as the topic's qualities say.
-  [[nodiscard]] DynamicWriter write(const AnnouncedTopic& topic);
+  /// The same. What it writes is kept for late joiners as the topic's qualities say. `mark`: the writer's UserData.
+  [[nodiscard]] DynamicWriter write(const AnnouncedTopic& topic, const std::string& mark = {});
+  /// Whether an endpoint's process was in the domain's group before this one. All participants agree on that.
+  [[nodiscard]] bool is_older(const EndpointId& endpoint) const;
 
   // Waiting: take the count of changes, look, and wait for another one. Samples, topics, views and the end of the
   // participant are changes; `wake` makes one, from any thread.

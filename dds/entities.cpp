@@ -64,7 +64,10 @@ ParticipantEntity::ParticipantEntity(std::uint32_t domain, const dds::domain::qo
   check(qos);
   if (domain > 232)
     throw dds::core::InvalidArgumentError("domain " + std::to_string(domain) + ": a domain's id is 0 to 232");
-  core_ = outside([&] { return DomainCore::join(domain, told(qos), DomainCore::config(domain, file)); });
+  core_ = outside([&] {
+    check_may_wait("joining a domain");
+    return DomainCore::join(domain, told(qos), DomainCore::config(domain, file));
+  });
   board_ = std::make_shared<StatusBoard>(core_->listeners());
 }
 ParticipantEntity::ParticipantEntity(std::shared_ptr<DomainCore> core)

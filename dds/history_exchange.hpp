@@ -29,6 +29,15 @@ struct Hubs {
   void on_alive(const EndpointId& writer, std::uint8_t liveliness) {
     for (auto& [topic, hub] : all) hub.on_alive(writer, liveliness);
   }
+  /// Whether the message is a mark, by which a process tells itself that all it had sent before has come.
+  bool on_mark(const Subgroup& subgroup, const Delivery& delivery, const EndpointId& self) {
+    const auto mark = SubgroupHold::mark_in(delivery.payload, delivery.sender.value());
+    if (!mark) return false;
+    for (auto& [topic, hub] : all) {
+      if (mark->process() == self.process() && hub.home() == &subgroup) hub.on_mark(mark->number);
+    }
+    return true;
+  }
 };
 
 /// With the monitor held, all of it.

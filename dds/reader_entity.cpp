@@ -51,8 +51,8 @@ void ReaderEntity::tell() {
   facts.qos = requested(qos_.get(), subscriber_->qos(), topic_->qos());
   if (builtin()) {
     const std::lock_guard lock(domain.monitor().mutex);
-    domain.builtin_readers().add(core_, domain.table());
     told_ = true;
+    domain.builtin_readers().add(core_, domain.table());
     return;
   }
   if (facts.qos.durability > 0) {
@@ -61,6 +61,7 @@ void ReaderEntity::tell() {
   {
     const std::lock_guard lock(domain.monitor().mutex);
     core_->change(facts.qos);
+    told_ = true;  // ahead of what comes: a listener that hears of it takes it
     domain.hub(facts.topic).add_reader(core_);
     watch(domain, core_);
   }
@@ -70,9 +71,9 @@ void ReaderEntity::tell() {
     const std::lock_guard lock(domain.monitor().mutex);
     domain.timers().remove(facts.id);
     domain.hub(facts.topic).remove_reader(facts.id);
+    told_ = false;
     throw;
   }
-  told_ = true;
 }
 
 void ReaderEntity::change(const dds::sub::qos::DataReaderQos& qos) {
@@ -92,10 +93,11 @@ void ReaderEntity::change(const dds::sub::qos::DataReaderQos& qos) {
 
 ReaderEntity::~ReaderEntity() { close(); }
 void ReaderEntity::close() {
-  if (closed_.exchange(true) || !told_) return;
+  if (closed_.exchange(true)) return;
   DomainCore& domain = *topic_->participant()->core();
   const EndpointFacts& facts = core_->facts();
   listen(domain, core_->board(), {});
+  if (!told_) return;
   if (!builtin()) domain.withdraw(facts.id);
   const std::lock_guard lock(domain.monitor().mutex);
   domain.timers().remove(facts.id);

@@ -35,6 +35,21 @@ std::string who_takes_no_more(const Subgroup& subgroup, std::uint32_t self) {
   }
   return words + (nodes.size() == 1 ? " takes" : " take") + " no more of it now, as a reader there without room does not";
 }
+/// False: there was no room within the time.
+template <class Build>
+bool sent_within(Subgroup& subgroup, std::int64_t limit_ns, std::uint64_t bytes, const Build& build) {
+  try {
+    if (limit_ns != endless) return subgroup.send_within(std::chrono::nanoseconds(limit_ns), bytes, build);
+    subgroup.send(bytes, build);
+    return true;
+  } catch (const Exception& thrown) {
+    if (thrown.error().kind() != ErrorKind::would_block) throw;
+    throw Exception(Error(ErrorKind::would_block, "there is no room for it in subgroup " + subgroup.name() +
+                                                      " now, and a listener on the poller cannot wait for what its own "
+                                                      "return brings")
+                        .fix("write it on another thread, or configure [SPINDRIFT] dds_listeners = thread"));
+  }
+}
 std::int64_t end_of(std::int64_t limit_ns) {
   const std::int64_t now = steady_ns();
   return limit_ns >= endless - now ? endless : now + limit_ns;
@@ -93,9 +108,7 @@ void WriterCore::send(std::span<const std::byte> bytes, const Digest& key, Sampl
   };
   const std::uint64_t size = sizeof header + (filling != nullptr ? filling->bytes : bytes.size());
   check_size(size);
-  const bool endlessly = blocking_ns_max == endless;
-  if (endlessly) subgroup_.send(size, build);
-  if (!endlessly && !subgroup_.send_within(std::chrono::nanoseconds(blocking_ns_max), size, build)) {
+  if (!sent_within(subgroup_, blocking_ns_max, size, build)) {
     const std::string why = subgroup_.blocked();
     throw Exception(Error(ErrorKind::timed_out, "a write waited for max_blocking_time: " +
                                                     (why.empty() ? who_takes_no_more(subgroup_, facts_.id.node) : why))

@@ -35,6 +35,7 @@ WriterEntity::WriterEntity(std::shared_ptr<Surroundings> publisher, std::shared_
   DomainCore& domain = *topic_->participant()->core();
   facts.id = domain.new_id();
   outside([&] {
+    check_may_wait("making a writer");
     EndpointFacts topic_facts = facts;
     topic_facts.qos.reliability = static_cast<std::uint8_t>(topic_->qos().policy<dds::core::policy::Reliability>().kind());
     Subgroup& subgroup = domain.topic_subgroup(topic_facts, topic_->type(), facts.qos.durability == 3);
@@ -63,6 +64,7 @@ void WriterEntity::tell() {
   {
     const std::lock_guard lock(domain.monitor().mutex);
     core_->change(facts.qos);
+    told_ = true;  // ahead of matches: a listener that hears of one writes
     domain.hub(facts.topic).add_writer(core_);
     watch(domain, core_);
     if (facts.qos.liveliness == 0 && facts.qos.times.lease != endless) domain.beat_for(facts.id, facts.qos.times.lease);
@@ -74,9 +76,9 @@ void WriterEntity::tell() {
     domain.timers().remove(facts.id);
     domain.beat_no_more_for(facts.id);
     domain.hub(facts.topic).remove_writer(facts.id);
+    told_ = false;
     throw;
   }
-  told_ = true;
 }
 
 void WriterEntity::change(const dds::pub::qos::DataWriterQos& qos) {
@@ -101,10 +103,11 @@ void WriterEntity::assert_liveliness() {
 
 WriterEntity::~WriterEntity() { close(); }
 void WriterEntity::close() {
-  if (closed_.exchange(true) || !told_) return;
+  if (closed_.exchange(true)) return;
   DomainCore& domain = *topic_->participant()->core();
   const EndpointFacts& facts = core_->facts();
   listen(domain, core_->board(), {});
+  if (!told_) return;
   bool ended = false;
   try {
     core_->end();

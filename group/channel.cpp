@@ -95,7 +95,13 @@ SubgroupView Channel::description() const {
   return gone;
 }
 
-std::string Channel::blocked() const { return dropped() ? "it was dropped" : environment_.state.blocked(id_); }
+std::string Channel::blocked() const {
+  if (dropped()) return "it was dropped";
+  if (gate_->is_open()) return {};
+  const std::string why = environment_.state.blocked(id_);
+  // The gate closes before others are told that the view changes; but that of a member which does not send is never open.
+  return why.empty() && environment_.state.is_sender(id_) ? "the view is changing" : why;
+}
 
 // A view that drops it begins when the handler has returned and no thread sends there.
 void Channel::drop() {
@@ -261,7 +267,7 @@ void Channel::set_replica(Subgroup::StateSaver save, Subgroup::StateLoader load)
 
 std::string_view Channel::cure_of_slowness() const noexcept {
   switch (carries_) {
-    case Carries::messages: return "HandlerThread::own";
+    case Carries::messages: return "HandlerThread::own; for listeners of topics, [SPINDRIFT] dds_listeners = thread";
     case Carries::objects: return "a shorter on_piece, on_end or on_message";
     case Carries::replica: return "shorter methods of the replicated object";
   }

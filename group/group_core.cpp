@@ -51,7 +51,8 @@ Error stuck_in_upcall(const group::UpcallHeartbeats::Stuck& stuck) {
   }
   return Error(ErrorKind::handler_failed,
                "a handler was at work for " + ms + " ms on the thread that runs the protocol, and everybody waited for it")
-      .fix("let it return, give it HandlerThread::own, or raise [SPINDRIFT] handler_stuck_after_ms");
+      .fix("let it return, give it HandlerThread::own (listeners of topics: [SPINDRIFT] dds_listeners = thread), or raise "
+           "handler_stuck_after_ms");
 }
 
 /// Some subgroup's state is on its way here, or the application loads it.

@@ -120,6 +120,18 @@ int plot_file(const PlotOptions& options) {
   return number(ExitCode::failure);
 }
 
+/// `without`: samples that came and have no such field.
+Error nothing_came(const PlotOptions& options, std::uint64_t without) {
+  Error why(ErrorKind::timed_out,
+            without == 0 ? fmt::format("no sample came for {} ms", *options.timeout_ms)
+                         : fmt::format("{} has no value in any of the {} sample{} that came for {} ms", options.field,
+                                       without, without == 1 ? "" : "s", *options.timeout_ms));
+  return std::move(why)
+      .at(place_of(options))
+      .fix(without == 0 ? "see whether somebody writes (spindrift topic info), or give a longer --timeout"
+                        : "see what samples have there: spindrift topic echo, or give a longer --timeout");
+}
+
 int plot_live(const PlotOptions& options) {
   TopicSession session(options);
   const auto topic = session.find();
@@ -130,12 +142,18 @@ int plot_live(const PlotOptions& options) {
   PointPrinter printer(options);
   auto until = session.patience();
   auto draw_at = Clock::now();
+  std::uint64_t without = 0;  // samples that have no such field now, as an optional or an element of a sequence
   for (;;) {
     const std::uint64_t seen = topics::DynamicParticipant::changes();
     for (const topics::DynamicRead& each : reader.take()) {
       if (each.sample == nullptr || printer.done()) continue;
+      const auto value = path.value(*each.sample);
+      if (!value) {
+        ++without;
+        continue;
+      }
       until = session.patience();
-      if (const auto value = path.value(*each.sample)) printer.add(each.about.source_timestamp, *value);
+      printer.add(each.about.source_timestamp, *value);
     }
     const bool over = printer.done() || session.stopped();
     if (over || Clock::now() >= draw_at) {
@@ -146,9 +164,7 @@ int plot_live(const PlotOptions& options) {
     session.require_going_on();
     if (over) return number(options.count ? ExitCode::interrupted : ExitCode::success);
     if (Clock::now() >= until) {
-      throw Exception(Error(ErrorKind::timed_out, fmt::format("no sample came for {} ms", *options.timeout_ms))
-                          .at(place_of(options))
-                          .fix("see whether somebody writes (spindrift topic info), or give a longer --timeout"));
+      throw Exception(nothing_came(options, without));
     }
     topics::DynamicParticipant::await_change(seen, printer.draws() ? std::min(until, draw_at) : until);
   }

@@ -159,6 +159,11 @@ int tell_of_cut(const RecordingSurvey& survey) {
 }  // namespace
 
 int replay_topics(const TopicReplayOptions& options) {
+  if (options.to_s && options.from_s > *options.to_s) {
+    throw Exception(Error(ErrorKind::bad_argument, fmt::format("--from {} is behind --to {}: nothing lies between them",
+                                                               options.from_s, *options.to_s))
+                        .fix("give a time after --from, both in seconds since the recording's first sample"));
+  }
   // All of it is read once before anything is written, so that a damaged file is refused.
   const RecordingSurvey survey = value_or_throw(survey_of(options.file, options.to_s));
   if (options.info) {
@@ -167,6 +172,10 @@ int replay_topics(const TopicReplayOptions& options) {
   }
   const auto wanted = wanted_topics(options, survey);
   const int done = tell_of_cut(survey);
+  if (wanted.empty()) {
+    fmt::print(stderr, "spindrift: {}: it has no samples, so nothing is replayed\n", harmless(options.file));
+    return done;
+  }
   TopicSession session(options);
   TopicPlayer player(session, options, survey.all.first_ns);
   for (const auto& [channel, topic] : wanted) player.add(channel, topic);

@@ -148,3 +148,63 @@ TEST_CASE("an instance of which nothing comes within the period counts as a miss
                                      dds::sub::qos::DataReaderQos() << Deadline(Duration::from_millisecs(10)));
   CHECK(stricter.requested_incompatible_qos_status().last_reason() == "Deadline: 50 ms is offered, 10 ms is requested");
 }
+
+namespace {
+
+/// Takes what it hears of.
+class Taker : public dds::sub::NoOpDataReaderListener<Reading> {
+ public:
+  void on_data_available(DataReader<Reading>& reader) override {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : reader.take()) taken_ += each.info().valid() ? 1 : 0;
+    changed_.notify_all();
+  }
+  bool await(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return taken_ >= count; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t taken_ = 0;
+};
+
+/// Writes as soon as some reader is there.
+class Greeter : public dds::pub::NoOpDataWriterListener<Reading> {
+ public:
+  void on_publication_matched(DataWriter<Reading>& writer,
+                              const dds::core::status::PublicationMatchedStatus& status) override {
+    if (status.current_count_change() > 0) writer.write({1, 7});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a listener that a reader is made with takes what is kept for late joiners") {
+  const Domain domain;
+  const DomainParticipant one(0);
+  const Topic<Reading> topic(one, "readings", dds::topic::qos::TopicQos() << Durability::Transient());
+  DataWriter<Reading> writer(Publisher(one), topic, dds::pub::qos::DataWriterQos(topic.qos()));
+  writer.write({1, 1});
+  writer.wait_for_acknowledgments(Duration::from_secs(20));
+  for (int round = 0; round < 20; ++round) {
+    Taker taker;
+    DataReader<Reading> reader(Subscriber(one), topic, dds::sub::qos::DataReaderQos(topic.qos()), &taker,
+                               StatusMask::data_available());
+    CHECK(taker.await(1));
+    reader.listener(nullptr, StatusMask::none());
+  }
+}
+
+TEST_CASE("a listener that a writer is made with writes to the readers that it hears of") {
+  const Domain domain;
+  const DomainParticipant one(0);
+  const Topic<Reading> topic(one, "readings");
+  DataReader<Reading> reader(Subscriber(one), topic, all_of());
+  Greeter greeter;
+  DataWriter<Reading> writer(Publisher(one), topic, dds::pub::qos::DataWriterQos(topic.qos()), &greeter,
+                             StatusMask::publication_matched());
+  CHECK(take(reader, 1).at(0).data().value == 7);
+  writer.listener(nullptr, StatusMask::none());
+}

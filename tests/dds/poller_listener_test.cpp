@@ -95,6 +95,20 @@ class Holder : public dds::sub::NoOpDataReaderListener<Reading> {
   std::atomic<bool> held_{false}, inside_{false}, overlapped_{false};
 };
 
+/// Answers each sample on another topic.
+class Echo : public dds::sub::NoOpDataReaderListener<Reading> {
+ public:
+  explicit Echo(DataWriter<Reading> to) : to_(std::move(to)) {}
+  void on_data_available(DataReader<Reading>& reader) override {
+    for (const auto& each : reader.take()) {
+      if (each.info().valid()) to_.write(each.data());
+    }
+  }
+
+ private:
+  DataWriter<Reading> to_;
+};
+
 /// Drops the participant's last references when it is called.
 class Dropper : public dds::sub::NoOpDataReaderListener<Reading> {
  public:
@@ -146,6 +160,33 @@ TEST_CASE("the poller calls no listener while the thread calls one, which then g
   holder.go_on_.set();
   holder.seen_.await();
   CHECK_FALSE(holder.overlapped_);
+  reader.listener(nullptr, StatusMask::none());
+}
+
+TEST_CASE("no answer of a listener on the poller is lost while others join and leave") {
+  const PollerDomain domain;
+  const DomainParticipant one(0), other(0);
+  const Topic<Reading> asked(one, "asked"), answered(one, "answered");
+  const Topic<Reading> asked_there(other, "asked"), answered_there(other, "answered");
+  DataReader<Reading> answers(Subscriber(one), answered, all_of());
+  Echo echo(DataWriter<Reading>(Publisher(other), answered_there));
+  DataReader<Reading> reader(Subscriber(other), asked_there, all_of(), &echo, StatusMask::data_available());
+  DataWriter<Reading> writer(Publisher(one), asked);
+  std::atomic<bool> done{false};
+  std::thread others([&] {
+    for (int round = 0; round < 10; ++round) {
+      const DomainParticipant third(0);
+    }
+    done = true;
+  });
+  // One at a time: an answer that is lost would be the last one.
+  std::int64_t value = 0;
+  for (; !done; ++value) {
+    writer.write({1, value});
+    CHECK(take(answers, 1).at(0).data().value == value);
+  }
+  others.join();
+  CHECK(value > 0);
   reader.listener(nullptr, StatusMask::none());
 }
 

@@ -149,6 +149,45 @@ class Bridges(unittest.TestCase):
         self.assertEqual((told['from_cyclone']['samples'], told['from_cyclone']['news'], told['from_cyclone']['dropped']), (51, 1, 0))
         self.assertEqual((told['to_cyclone']['news'], told['to_cyclone']['dropped']), (1, 0))
 
+    def test_of_two_bridges_between_the_same_domains_the_first_mirrors_and_the_other_takes_over(self):
+        ours = self.spindrift()
+        theirs = self.cyclone('write reading reliable 100', 'read reading reliable 1000')
+        first = self.bridge('readings')
+        first.mirrors()
+        self.until_matched(theirs, 2)
+        second = self.bridge('readings')
+        refused = second.expect(event='refused', topic='readings')
+        self.assertIn('mirrors it between the same domains', refused['error']['message'])
+        ours.tell('reading 1 1')
+        theirs.tell('reading 7 1')
+        ours.tell('reading 1 2')
+        theirs.expect('reading 1 2 1 1 2')
+        ours.expect('reading 7 1 1 1 2')
+        told = first.end()['readings']
+        self.assertEqual((told['to_cyclone']['samples'], told['from_cyclone']['samples']), (2, 1))
+        second.mirrors()
+        self.until_matched(theirs, 2)
+        theirs.tell('reading 7 3')
+        ours.expect('reading 7 3 1 1 2')
+        self.assertEqual((theirs.values(1), ours.values(7)), ([1, 2], [1, 3]))
+
+    def test_a_bridge_that_the_others_removed_says_so_and_what_it_passed_on(self):
+        ours, _other = self.spindrift(), self.spindrift()
+        theirs = self.cyclone('read reading reliable 1000')
+        bridge = self.bridge('readings', '--direction', 'to-cyclone')
+        bridge.mirrors(directions=['to_cyclone'])
+        until(lambda: ours.tell('reading 2 1') or theirs.values(2), lambda: 'nothing reached the reader of Cyclone DDS')
+        bridge.process.send_signal(signal.SIGSTOP)
+        try:
+            command = [SPINDRIFT, 'topic', 'info', 'readings', '--json']
+            until(lambda: json.loads(subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE).stdout)['topic']['readers'] == 2,
+                  lambda: 'the bridge is still there')
+        finally:
+            bridge.process.send_signal(signal.SIGCONT)
+        self.assertIn(bridge.process.wait(PATIENCE), (9, 10), bridge.said)
+        self.assertGreaterEqual(bridge.end()['readings']['to_cyclone']['samples'], 1)
+        self.assertTrue(any('"kind"' in line for line in bridge.said), bridge.said)
+
     def test_a_direction_alone_passes_nothing_the_other_way(self):
         ours = self.spindrift()
         theirs = self.cyclone('write reading reliable 100', 'read reading reliable 1000')

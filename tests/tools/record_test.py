@@ -173,6 +173,7 @@ class Recordings(unittest.TestCase):
         player.communicate()
         self.assertIn('0 readers of its topics came', run('replay', self.file, '--domain', 8, '--timeout', 100, code=5).stderr)
         self.assertIn('topic x is not in the recording; there are: readings', run('replay', self.file, '--topics', 'x', code=2).stderr)
+        self.assertIn('nothing lies between them', run('replay', self.file, '--from', 5, '--to', 1, code=2).stderr)
 
     def test_counts_end_it_and_what_it_cannot_do_is_said(self):
         process = self.recorder('readings', '--count', 3)
@@ -199,6 +200,10 @@ class Recordings(unittest.TestCase):
         self.assertIn('the recording ends here without an end', said)
         self.assertIn(f'replayed {held["samples"]} samples', said)
         self.peer.expect('reading 6 49 1 1 2')
+        # Of the header alone nothing can be replayed, and no reader is waited for.
+        data = pathlib.Path(self.file).read_bytes()
+        pathlib.Path(self.file).write_bytes(data[:8 + 9 + struct.unpack_from('<BQ', data, 8)[1]])
+        self.assertIn('it has no samples, so nothing is replayed', run('replay', self.file, code=1).stderr)
 
     def test_a_full_disk_ends_it_and_the_file_has_what_came_before(self):
         process = self.recorder('readings', preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN), restore_signals=False)
@@ -225,6 +230,13 @@ class Recordings(unittest.TestCase):
         self.assertRegex(lines[0], r'^20\d\d-\d\d-\d\dT.*Z 1\.5$')
         self.assertIn('there is no field "valu"; fix: name one of sensor, value', run('plot', 'readings', 'valu', '--file', self.file, code=2).stderr)
         self.assertIn('has no samples of topic notes', run('plot', 'notes', 'f2', '--file', self.file, code=2).stderr)
+
+    def test_a_field_that_no_sample_has_is_no_reason_to_wait_on(self):
+        plot = subprocess.Popen([SPINDRIFT, 'topic', 'plot', 'notes', 'f2', '--timeout', '1000'], stderr=subprocess.PIPE, text=True)
+        while plot.poll() is None:
+            self.peer.tell('note x')
+        self.assertRegex(plot.communicate(timeout=PATIENCE)[1], r'f2 has no value in any of the \d+ samples that came for 1000 ms; fix: see what')
+        self.assertEqual(plot.returncode, 5)
 
     def test_a_damaged_recording_is_refused_with_the_place(self):
         process = self.recorder('readings', '--count', 50)

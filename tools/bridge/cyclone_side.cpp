@@ -49,7 +49,8 @@ const dds_listener_t* ringing_listener() {
 }
 
 CycloneSide::CycloneSide(std::uint32_t domain, std::set<std::string> wanted)
-    : wanted_(std::move(wanted)),
+    : mark_("spindrift bridge, domain " + std::to_string(domain) + " of Cyclone DDS"),
+      wanted_(std::move(wanted)),
       participant_(dds_create_participant(domain, nullptr, nullptr), "participant of domain " + std::to_string(domain)),
       publications_(dds_create_reader(participant_.get(), DDS_BUILTIN_TOPIC_DCPSPUBLICATION, nullptr, ringing_listener()),
                     "reader of its built-in topics"),

@@ -61,6 +61,8 @@ class CycloneSide {
   bool look();
   [[nodiscard]] const std::map<dds_instance_handle_t, CycloneEndpoint>& endpoints() const noexcept { return endpoints_; }
   [[nodiscard]] dds_entity_t participant() const noexcept { return participant_.get(); }
+  /// The mark of our endpoints whose samples come from, or go to, this domain of Cyclone DDS.
+  [[nodiscard]] const std::string& mark() const noexcept { return mark_; }
 
  private:
   bool look(const CycloneEntity& reader, bool writes);
@@ -70,6 +72,7 @@ class CycloneSide {
   bool ask_again();
   [[nodiscard]] CycloneEndpoint described(dds_builtintopic_endpoint_t& told, bool writes) const;
 
+  const std::string mark_;
   std::set<std::string> wanted_;
   CycloneEntity participant_;
   dds_guid_t own_{};

@@ -53,6 +53,13 @@ class TopicBridge {
   void finish() {
     for (bridge::MirroredTopic& each : topics_) each.finish();
   }
+  /// Says what was passed on before that which ends it, unless nobody reads that.
+  void finish_if_possible() noexcept {
+    try {
+      finish();
+    } catch (const std::exception&) {  // what ended it is said
+    }
+  }
 
  private:
   TopicSession& session_;
@@ -64,7 +71,12 @@ class TopicBridge {
 int run_bridge(const BridgeOptions& options) {
   TopicSession session(options);
   TopicBridge bridge(session, options);
-  bridge.run();
+  try {
+    bridge.run();
+  } catch (const Exception&) {
+    bridge.finish_if_possible();
+    throw;
+  }
   bridge.finish();
   return number(ExitCode::success);
 }

@@ -29,8 +29,8 @@ constexpr std::size_t taken_at_once = 32;
 /// So often in a row it takes: what waits is passed on when it ends, and what goes on coming is not.
 constexpr std::size_t rounds_max = 2 * waiting_max / taken_at_once;
 
-topics::DynamicReading reading_of(const topics::EndpointQos& qos) {
-  topics::DynamicReading how{.from_last = qos.durability > 0};
+topics::DynamicReading reading_of(const topics::EndpointQos& qos, const std::string& mark) {
+  topics::DynamicReading how{.from_last = qos.durability > 0, .mark = mark};
   if (qos.reliability > 0)
     how.held_max = waiting_max;
   else
@@ -118,7 +118,7 @@ ToCyclone::ToCyclone(DynamicParticipant& participant, const CycloneSide& side, s
       own_(participant.id()),
       keeps_(qos.durability > 0),
       writer_(dds_create_writer(side.participant(), cyclone_->get(), writer_qos(qos).get(), nullptr), "writer"),
-      reader_(participant.read(topic, reading_of(qos))),
+      reader_(participant.read(topic, reading_of(qos, side.mark()))),
       own_history_(own_history),
       mirror_(topic.name, [this] { return pass(); }) {
   mirror_.begin();
@@ -179,7 +179,7 @@ FromCyclone::FromCyclone(DynamicParticipant& participant, const CycloneSide& sid
                          std::shared_ptr<const CycloneTopic> cyclone, const topics::AnnouncedTopic& topic,
                          const topics::EndpointQos& qos)
     : cyclone_(std::move(cyclone)),
-      writer_(participant.write(topic)),
+      writer_(participant.write(topic, side.mark())),
       reader_(dds_create_reader(side.participant(), cyclone_->get(), reader_qos(qos).get(), ringing_listener()), "reader"),
       malformed_said_(cyclone_->malformed().total()),
       mirror_(topic.name, [this] { return pass(); }) {

@@ -56,6 +56,11 @@ std::string words_of(const CycloneEndpoint& endpoint) {
   return endpoint.writes ? "a writer of Cyclone DDS" : "a reader of Cyclone DDS";
 }
 
+Error mirrored_already(const topics::EndpointId& elder) {
+  return Error(ErrorKind::refused, fmt::format("the bridge of node {} mirrors it between the same domains", elder.node))
+      .fix("end one of the two; this one takes over when that one has ended");
+}
+
 Error not_passing(const CycloneEndpoint& endpoint) {
   return Error(endpoint.fault->kind(), "the type of " + words_of(endpoint) + " does not pass: " + endpoint.fault->message())
       .fix(endpoint.fault->fix());
@@ -86,6 +91,7 @@ void MirroredTopic::look(const AnnouncedTopic* ours) {
     return;
   }
   try {
+    if (const auto elder = elder_bridge(ours)) throw Exception(mirrored_already(*elder));
     value_or_throw(agree(ours, theirs));
     if (options_.from_cyclone()) look_from_cyclone(ours, theirs);
     if (options_.to_cyclone() && ours != nullptr) look_to_cyclone(*ours, !theirs.empty());
@@ -97,6 +103,17 @@ void MirroredTopic::look(const AnnouncedTopic* ours) {
     end_to_cyclone();
     refuse(thrown.error());
   }
+}
+
+std::optional<topics::EndpointId> MirroredTopic::elder_bridge(const AnnouncedTopic* ours) const {
+  if (ours == nullptr) return std::nullopt;
+  for (const auto* const some : {&ours->writers, &ours->readers}) {
+    for (const topics::EndpointFacts& each : *some) {
+      const bool marked = std::string(each.qos.data.own.begin(), each.qos.data.own.end()) == side_.mark();
+      if (marked && each.id.process() != participant_.id() && participant_.is_older(each.id)) return each.id.process();
+    }
+  }
+  return std::nullopt;
 }
 
 Result<void> MirroredTopic::agree(const AnnouncedTopic* ours, const Endpoints& theirs) {

@@ -24,6 +24,9 @@ class MirroredTopic {
   void finish();
 
  private:
+  /// The process of another bridge between the same domains, which was there before this one: two would pass on each
+  /// other's samples for ever.
+  [[nodiscard]] std::optional<topics::EndpointId> elder_bridge(const topics::AnnouncedTopic* ours) const;
   /// The type that is mirrored, once one side has it. Errors: the reason why none is.
   [[nodiscard]] Result<void> agree(const topics::AnnouncedTopic* ours, const std::vector<const CycloneEndpoint*>& theirs);
   [[nodiscard]] topics::EndpointQos offered_there(const std::vector<const CycloneEndpoint*>& theirs) const;
