@@ -20,8 +20,6 @@ constexpr const char* topic_prefix = "dds.";
 /// The subgroup that is created or dropped for a participant that leaves, so that the view changes.
 constexpr const char* handover_subgroup = "dds-handover";
 
-std::uint64_t digest_of_topic(const std::string& topic) { return digest_of(topic).words[0]; }
-
 const char* reliability_of(const SubgroupView& subgroup) {
   return subgroup.mode == DeliveryMode::ordered ? "RELIABLE" : "BEST_EFFORT";
 }
@@ -52,12 +50,13 @@ std::string topic_subgroup_name(const std::string& topic) {
   return topic_prefix + name + "-" + digest_of(topic).to_string().substr(0, 16);
 }
 
-DomainCore::DomainCore(std::uint32_t domain, const EndpointQos& told)
+DomainCore::DomainCore(std::uint32_t domain, const EndpointQos& told, DomainWatch watch)
     : domain_(domain),
       listeners_(monitor_),
       timers_(monitor_),
       heart_([this] { assert_alive(own_.id, 0); }),
       own_{.kind = EndpointKind::participant, .topic = "of the domain", .qos = told},
+      hubs_{.watch = std::move(watch)},
       histories_(monitor_, errands_, hubs_, [this] { announce_self(); }) {}
 
 Config DomainCore::config(std::uint32_t domain, const std::string& file, const std::vector<ConfigOverride>& overrides) {
@@ -66,13 +65,13 @@ Config DomainCore::config(std::uint32_t domain, const std::string& file, const s
 }
 
 std::shared_ptr<DomainCore> DomainCore::join(std::uint32_t domain, const EndpointQos& told, const Config& config,
-                                             JoinAs as) {
+                                             JoinAs as, DomainWatch watch) {
   // A listener may drop the last reference; its thread cannot wait for itself.
   const auto end = [](DomainCore* ending) {
     if (!ending->listeners_.is_current()) return delete ending;
     Endings::of_process().add(std::thread([ending] { delete ending; }));
   };
-  std::shared_ptr<DomainCore> core(new DomainCore(domain, told), end);
+  std::shared_ptr<DomainCore> core(new DomainCore(domain, told, std::move(watch)), end);
   core->enter(config);
   if (as == JoinAs::participant) core->take_part();
   return core;
@@ -286,6 +285,7 @@ ListenersOn DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery>
     TopicHub& hub = hubs_.of(header.topic, subgroup);
     if (std::ranges::find(spoken, &hub) == spoken.end()) spoken.push_back(&hub);
     message->version = each.version;
+    if (hubs_.watch.on_message) hubs_.watch.on_message(subgroup, each, *message);
     hub.on_message(*message, now_ns);
     if (header.kind == static_cast<std::uint8_t>(SampleKind::gone)) forget(header.writer, table_, builtin_readers_);
     if (const auto lease = hub.lease_kind(header.writer)) hubs_.on_alive(header.writer, *lease);
@@ -298,6 +298,7 @@ ListenersOn DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery>
 }
 
 void DomainCore::on_view(const NewView& news) {
+  if (hubs_.watch.on_view) hubs_.watch.on_view(news);
   const std::lock_guard lock(monitor_.mutex);
   std::map<std::uint64_t, std::vector<EndpointFacts>> failed;
   for (EndpointFacts& each : table_.retain(news.view)) {

@@ -55,7 +55,7 @@ class DomainCore {
   /// Joins the domain's group, or founds it; returns when it knows all that is in the domain. `told`: what the others are
   /// told of it. Throws as Group does.
   [[nodiscard]] static std::shared_ptr<DomainCore> join(std::uint32_t domain, const EndpointQos& told, const Config& config,
-                                                        JoinAs as = JoinAs::participant);
+                                                        JoinAs as = JoinAs::participant, DomainWatch watch = {});
   ~DomainCore();
   /// Leaves, if it has not. A reader in another process that has no room holds it up for `leave_patience`, and a change of
   /// the view. On no thread for listeners.
@@ -113,7 +113,7 @@ class DomainCore {
   void beat_no_more_for(const EndpointId& writer);
 
  private:
-  DomainCore(std::uint32_t domain, const EndpointQos& told);
+  DomainCore(std::uint32_t domain, const EndpointQos& told, DomainWatch watch);
   void enter(const Config& config);
   void take_topic(Subgroup& subgroup);
   void announce_self();

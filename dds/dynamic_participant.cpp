@@ -136,10 +136,10 @@ bool DynamicWriter::is_delivered() {
 std::size_t DynamicWriter::readers() const { return entity_->matched().size(); }
 
 DynamicParticipant::DynamicParticipant(std::uint32_t domain, const std::string& file,
-                                       const std::vector<ConfigOverride>& overrides)
-    : entity_(std::make_shared<ParticipantEntity>(DomainCore::join(domain, told(dds::domain::qos::DomainParticipantQos()),
-                                                                   DomainCore::config(domain, file, overrides),
-                                                                   JoinAs::onlooker))) {}
+                                       const std::vector<ConfigOverride>& overrides, DomainWatch watch)
+    : entity_(std::make_shared<ParticipantEntity>(
+          DomainCore::join(domain, told(dds::domain::qos::DomainParticipantQos()),
+                           DomainCore::config(domain, file, overrides), JoinAs::onlooker, std::move(watch)))) {}
 
 EndpointId DynamicParticipant::id() const { return entity_->core()->self(); }
 

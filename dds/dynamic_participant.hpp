@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <spindrift/core/config/config.hpp>
+#include <spindrift/dds/domain_watch.hpp>
 #include <spindrift/dds/dynamic_sample.hpp>
 #include <spindrift/dds/read_sample.hpp>
 
@@ -102,7 +103,8 @@ class DynamicParticipant {
  public:
   /// Joins domain 0 to 232, or founds it, as an onlooker until it reads or writes a topic. `file`: its configuration; empty:
   /// none is needed. Throws bad_argument, bad_config, and as Group.
-  DynamicParticipant(std::uint32_t domain, const std::string& file, const std::vector<ConfigOverride>& overrides);
+  DynamicParticipant(std::uint32_t domain, const std::string& file, const std::vector<ConfigOverride>& overrides,
+                     DomainWatch watch = {});
 
   /// By which its own endpoints and samples are known among others'.
   [[nodiscard]] EndpointId id() const;

@@ -11,14 +11,16 @@
 #include <string>
 #include <vector>
 
+#include <spindrift/dds/domain_watch.hpp>
 #include <spindrift/dds/errands.hpp>
 #include <spindrift/dds/topic_hub.hpp>
 
 namespace spindrift::topics {
 
-/// A participant's topics, by the digests of their names.
+/// A participant's topics, by the digests of their names, and who looks on from below.
 struct Hubs {
-  std::map<std::uint64_t, TopicHub> all;
+  const DomainWatch watch{};
+  std::map<std::uint64_t, TopicHub> all{};
   std::map<const Subgroup*, SubgroupHold> holds{};  ///< of the subgroups by which they come
   /// The one whose message came by that subgroup.
   [[nodiscard]] TopicHub& of(std::uint64_t topic, const Subgroup& subgroup) {

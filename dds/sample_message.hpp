@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include <spindrift/core/digest.hpp>
 #include <spindrift/dds/endpoint.hpp>
@@ -43,6 +44,9 @@ struct SampleMessage {
   std::span<const std::byte> bytes;
   std::uint64_t version = 0;  ///< in the log of a logged topic, once it is delivered
 };
+
+/// As messages name a topic.
+[[nodiscard]] inline std::uint64_t digest_of_topic(const std::string& topic) noexcept { return digest_of(topic).words[0]; }
 
 /// Nothing: these bytes are no such message, or not that node's.
 [[nodiscard]] std::optional<SampleMessage> parse_sample(std::span<const std::byte> message, std::uint32_t sender);

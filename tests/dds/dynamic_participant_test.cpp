@@ -1,4 +1,7 @@
 // Participants without types beside one that has them.
+#include <map>
+#include <mutex>
+
 #include <catch2/catch.hpp>
 
 #include <spindrift/dds/dynamic_participant.hpp>
@@ -189,6 +192,46 @@ TEST_CASE("what a participant without types writes is read with them, and stays 
   DynamicParticipant late(0, "", {});
   topics::DynamicReader with_history = late.read(only_topic(late), {.from_last = true});
   CHECK(take(with_history, 1)[0].sample->json()["f0"] == 7);
+}
+
+TEST_CASE("who watches a domain from below is told of its views, and of all samples of a subgroup in their one order") {
+  const Domain domain;
+  const dds::domain::DomainParticipant typed(0);
+  const dds::topic::Topic<untyped::Reading> topic(typed, "readings");
+  dds::pub::DataWriter<untyped::Reading> writer(dds::pub::Publisher(typed), topic);
+  std::mutex mutex;
+  bool known = true;
+  std::vector<std::uint64_t> views;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> samples;  // node and number of the writer's
+  DynamicParticipant participant(
+      0, "", {},
+      {.on_view =
+           [&](const NewView& news) {
+             const std::lock_guard lock(mutex);
+             views.push_back(news.view.id.value());
+           },
+       .on_message =
+           [&](const Subgroup& subgroup, const Delivery& delivery, const topics::SampleMessage& message) {
+             const std::lock_guard lock(mutex);
+             known = known && subgroup.name() == "dds.readings" &&
+                     message.header.topic == topics::digest_of_topic("readings");
+             if (message.header.kind == 0) samples.emplace_back(delivery.sender.value(), message.header.sequence);
+           }});
+  auto other = participant.write(only_topic(participant));
+  auto reader = participant.read(only_topic(participant), {});
+  const auto type = only_topic(participant).type;
+  for (int round = 0; round < 3; ++round) {
+    writer.write(untyped::Reading{round, 1});
+    REQUIRE(other.write(DynamicSample::from_json(type, {{"f0", round}, {"f1", 2}}).value()));
+  }
+  CHECK(take(reader, 6).size() == 6);
+  const std::lock_guard lock(mutex);
+  CHECK(known);
+  CHECK_FALSE(views.empty());
+  REQUIRE(samples.size() == 6);  // it is told before readers are
+  std::map<std::uint32_t, std::uint64_t> last;
+  for (const auto& [node, number] : samples) CHECK(number == ++last[node]);
+  CHECK(last.size() == 2);
 }
 
 }  // namespace spindrift::test
