@@ -1,5 +1,6 @@
 // `spindrift demo`: a recorded flight through a group of processes on this machine, and the proof that all of them delivered
 // the same. Also the hidden command that each of those processes runs.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -18,8 +19,11 @@
 #include "flight/plan.hpp"
 #include "flight/replay.hpp"
 #include "flight/schedule.hpp"
+#include "flight/typed_flight.hpp"
 #include "flight/verdict.hpp"
+#include "listening_socket.hpp"
 #include "number_option.hpp"
+#include "web/flight_page.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -28,9 +32,17 @@ namespace files = std::filesystem;
 
 constexpr std::uint32_t members_max = 32;
 
+constexpr double speed_min = 0.01;
+constexpr double speed_max = 1000;
+constexpr std::uint32_t rounds_max = 10000;
+constexpr std::uint64_t samples_max = 4'000'000;  ///< of all rounds
+constexpr Duration shown_for = std::chrono::minutes(5);
+
 struct DemoOptions : CommandOptions {
   std::string recording;
-  Rate rate = Rate::max;
+  double speed = 0;          ///< of the flight's own pace; 0: as fast as possible
+  std::uint32_t rounds = 0;  ///< 0: one, or with a page as many as people need to look at it
+  std::optional<std::string> web;
   std::uint32_t members = 3;
   double patience_seconds = 0;
   std::string kill;  ///< "none", a node id, or empty: the last one if the others are a majority
@@ -54,10 +66,11 @@ std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::string write_config(const std::string& directory, const ulog::Recording& recording, std::uint32_t members) {
+std::string write_config(const std::string& directory, const ulog::Recording& recording, const TypedFlight& flight,
+                         std::uint32_t members) {
   const std::string path = directory + "/flight.cfg";
   std::ofstream file(path);
-  file << flight_config(recording, members, "flight", directory);
+  file << flight_config(recording, flight, members, "flight", directory);
   file.close();
   if (!file) throw Exception(Error(ErrorKind::resource, "cannot write " + path));
   return path;
@@ -69,8 +82,8 @@ Duration patience_for(const ulog::Recording& recording, const DemoOptions& optio
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.patience_seconds));
   constexpr std::uint64_t samples_per_second = 1000;
   Duration patience = std::chrono::seconds(120 + recording.samples().size() / samples_per_second);
-  if (options.rate == Rate::real) {
-    const std::vector<Duration> due = due_times(recording);
+  if (options.speed > 0) {
+    const std::vector<Duration> due = due_times(recording, options.speed);
     patience += *std::max_element(due.begin(), due.end());
   }
   return patience;
@@ -91,53 +104,135 @@ std::optional<NodeId> victim_of(const DemoOptions& options, const View& view) {
                       .fix("give none or one of: " + listed(view.members)));
 }
 
-int run_demo(const DemoOptions& options) {
-  const std::string path = options.recording.empty() ? own_recording() : options.recording;
-  const ulog::Recording recording = value_or_throw(ulog::Recording::read(path));
+/// How often the flight is flown.
+std::uint32_t rounds_of(const DemoOptions& options, const ulog::Recording& recording) {
+  const std::uint64_t samples = std::max<std::uint64_t>(1, recording.samples().size());
+  if (options.rounds * samples > samples_max) {
+    throw Exception(Error(ErrorKind::bad_argument, fmt::format("--rounds {}: that is more than {} samples",
+                                                                 options.rounds, samples_max))
+                        .fix(fmt::format("give {} rounds at most", std::max<std::uint64_t>(1, samples_max / samples))));
+  }
+  if (options.rounds > 0 || !options.web || recording.samples().empty()) return std::max(1U, options.rounds);
+  const std::vector<Duration> due = due_times(recording, options.speed);
+  const Duration once = std::max<Duration>(std::chrono::seconds(1), *std::max_element(due.begin(), due.end()));
+  const std::uint64_t most = std::max<std::uint64_t>(1, samples_max / samples);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(shown_for / once), 1, most));
+}
+
+/// The first of the configuration's nodes that replay nothing: programs that look on take their ids. Nothing: there is none.
+std::optional<NodeId> spare_node(const Config& config, const View& flight) {
+  const View all = value_or_throw(config.view());
+  const auto spare = std::ranges::find_if(all.members, [&](NodeId node) { return !flight.rank_of(node); });
+  return spare == all.members.end() ? std::nullopt : std::optional(*spare);
+}
+
+NodeId page_node(const Config& config, const std::optional<NodeId>& spare) {
+  if (spare) return *spare;
+  constexpr const char* why = "--web: the page is a participant of its own, and all nodes replay the flight";
+  throw Exception(Error(ErrorKind::bad_config, why)
+                      .at(config.name())
+                      .fix("give [SPINDRIFT] members one more, and name the others in founders"));
+}
+
+/// Tells people of the flight before it begins.
+void print_beginning(const DemoOptions& options, const ulog::Recording& recording, const View& view,
+                     const std::string& config, const std::optional<NodeId>& spare) {
+  const auto subgroups = std::ranges::count_if(view.subgroups, may_carry);
+  fmt::print("{}: {}, {}\n{}, {}, configured by {}\n", harmless(recording.name()),
+             counted(recording.topics().size(), "topic"), counted(recording.samples().size(), "sample"),
+             counted(view.members.size(), "member"),
+             counted(static_cast<std::size_t>(subgroups), "subgroup"), harmless(config));
+  if (spare) {
+    const std::uint32_t free = spare->value() + (options.web ? 1 : 0);
+    fmt::print("look on: spindrift topic ls --config {} --id {}\n", harmless(config), free);
+  }
+}
+
+/// Opens the socket of the page, if there is to be one, and says who serves it.
+void open_page(const DemoOptions& options, const Config& config, const std::optional<NodeId>& spare,
+               ReplayOptions& replayed) {
+  if (!options.web) return;
+  replayed.page = page_node(config, spare);
+  ListeningSocket socket = value_or_throw(listen_at(*options.web));
+  replayed.page_socket = std::move(socket.descriptor);
+  fmt::print(options.json ? stderr : stdout, "the flight is shown at http://{}/\n", socket.address);
+}
+
+/// The recording, with so many rounds as are flown, which the options say then. Throws what the command fails with.
+ulog::Recording read_flight(DemoOptions& options, const std::string& path) {
+  ulog::Recording recording = value_or_throw(ulog::Recording::read(path));
   if (recording.damage() && !options.json) fmt::print(stderr, "spindrift: {}\n", harmless(recording.damage()->to_string()));
   if (recording.samples().empty()) {
     throw Exception(Error(ErrorKind::bad_input, "the recording holds no samples to replay").at(path));
   }
+  options.rounds = rounds_of(options, recording);
+  repeat(recording, options.rounds);
+  return recording;
+}
+
+int run_demo(const DemoOptions& given) {
+  DemoOptions options = given;
+  if (options.web && options.speed == 0) options.speed = 1;
+  const std::string path = options.recording.empty() ? own_recording() : options.recording;
+  const ulog::Recording recording = read_flight(options, path);
+  const TypedFlight flight = value_or_throw(TypedFlight::of(recording));
   const WorkDirectory directory("spindrift-demo-", options.keep);
   CommandOptions member = options;
-  if (member.config.empty()) member.config = write_config(directory.path(), recording, options.members);
+  if (member.config.empty()) member.config = write_config(directory.path(), recording, flight, options.members);
   const Config config = load_config(member);
-  const View view = value_or_throw(config.view());
-  const FlightPlan plan = value_or_throw(plan_flight(recording, view));
+  const View view = value_or_throw(flight_view(config));
+  const FlightPlan plan = value_or_throw(plan_flight(recording, flight, view));
   const std::optional<NodeId> victim = victim_of(options, view);
-  if (!options.json) {
-    fmt::print("{}: {}, {}\n{}, {}, configured by {}\n", harmless(path), counted(recording.topics().size(), "topic"),
-               counted(recording.samples().size(), "sample"), counted(view.members.size(), "member"),
-               counted(view.subgroups.size(), "subgroup"), harmless(member.config));
-    std::fflush(stdout);
-  }
-  const std::vector<MemberOutcome> outcomes = replay({.config = member.config,
-                                                      .settings = options.settings,
-                                                      .recording = path,
-                                                      .rate = options.rate,
-                                                      .patience = patience_for(recording, options),
-                                                      .quiet = options.json,
-                                                      .victim = victim},
-                                                     recording, view);
-  const Verdict verdict = judge(recording, view, outcomes);
+  const std::optional<NodeId> spare = spare_node(config, view);
+  ReplayOptions replayed{.config = member.config,
+                         .settings = options.settings,
+                         .recording = path,
+                         .speed = options.speed,
+                         .rounds = options.rounds,
+                         .patience = patience_for(recording, options),
+                         .quiet = options.json,
+                         .victim = victim};
+  if (!options.json) print_beginning(options, recording, view, member.config, spare);
+  open_page(options, config, spare, replayed);
+  std::fflush(stdout);
+  const std::vector<MemberOutcome> outcomes = replay(std::move(replayed), recording, view);
+  const FlightParts parts{recording, flight, plan, view};
+  const Verdict verdict = judge(parts, outcomes);
   const FlightReport report{
       .recording = recording, .view = view, .plan = plan, .outcomes = outcomes, .verdict = verdict, .config = member.config};
   options.json ? print_json(report) : print_text(report);
   return number(verdict.code);
 }
 
-void add_rate_option(CLI::App& command, Rate& rate) {
-  const auto take = [&rate](const std::string& name) { rate = name == "real" ? Rate::real : Rate::max; };
+void add_pace_options(CLI::App& command, DemoOptions& options) {
+  const auto take = [&options](const std::string& name) { options.speed = name == "real" ? 1 : 0; };
+  CLI::Option* rate = command
+                          .add_option_function<std::string>(
+                              "--rate", take, "real: at the flight's own pace; max: as fast as possible (default)")
+                          ->check(CLI::IsMember({"real", "max"}));
+  command.add_option("--speed", options.speed, "So many times the flight's own pace (default with --web: 1)")
+      ->type_name("X")
+      ->check(number_from(speed_min, speed_max))
+      ->excludes(rate);
+  command.add_option("--rounds", options.rounds, "Fly it so often (default: once; with --web for about five minutes)")
+      ->type_name("N")
+      ->check(number_from(1U, rounds_max));
+}
+
+void add_web_option(CLI::App& command, DemoOptions& options) {
+  const auto take = [&options](const std::string& address) { options.web = address.empty() ? "127.0.0.1:0" : address; };
   command
-      .add_option_function<std::string>("--rate", take, "real: at the flight's own pace; max: as fast as possible (default)")
-      ->check(CLI::IsMember({"real", "max"}));
+      .add_option_function<std::string>("--web", take, "Show the flight to browsers at this address (default 127.0.0.1:0)")
+      ->type_name("HOST:PORT")
+      ->expected(0, 1);
 }
 
 /// The texts of the help of `spindrift demo`.
 const CommandText demo_text{
     "demo", "Replay a recorded flight through a group of processes, and compare what they deliver",
-    "Every topic of the recording goes through an ordered subgroup and is sent by one member; all members deliver "
-    "everything.\n"
+    "Every topic of the recording is a typed topic of a domain, goes through an ordered subgroup and is written by one "
+    "member;\n"
+    "all members deliver everything. `spindrift topic` reads them meanwhile, and a browser with --web.\n"
     "In the middle one member is killed: the others go on in the next view, and the one next in line sends its samples "
     "from "
     "the\n"
@@ -147,6 +242,7 @@ const CommandText demo_text{
     "Of a broken recording the samples before the damage are replayed and compared; the exit code is 1 all the same.\n\n"
     "Examples:\n"
     "  spindrift demo\n"
+    "  spindrift demo --web\n"
     "  spindrift demo flight.ulg --rate real --members 5\n"
     "  spindrift demo --keep --json"};
 
@@ -157,7 +253,8 @@ void add_demo_command(CLI::App& app, Work& chosen) {
   CLI::App* command = add_command(app, chosen, demo_text, options, run_demo);
   command->add_option("recording", options->recording, "ULog file; default: the one that comes with this program")
       ->type_name("FILE.ulg");
-  add_rate_option(*command, options->rate);
+  add_pace_options(*command, *options);
+  add_web_option(*command, *options);
   CLI::Option* members = command->add_option("--members", options->members, "Processes of the group (default 3)")
                              ->type_name("N")
                              ->check(number_from(1U, members_max));
@@ -178,13 +275,23 @@ void add_demo_command(CLI::App& app, Work& chosen) {
   add_json_option(*command, *options, "Print one JSON object, no progress");
 }
 
+void add_demo_page_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<FlightPageOptions>();
+  CLI::App* command =
+      add_command(app, chosen, {"demo-page", "The page of the demo"}, options, run_flight_page)->group("");
+  add_member_options(*command, *options);
+  command->add_option("--socket", options->socket, "Descriptor that listens")->required();
+  command->add_option("--report", options->report, "Descriptor to report to")->required();
+}
+
 void add_demo_member_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<FlightMemberOptions>();
   CLI::App* command =
       add_command(app, chosen, {"demo-member", "One member of the demo"}, options, run_flight_member)->group("");
   add_member_options(*command, *options);
   command->add_option("--recording", options->recording, "ULog file")->required();
-  add_rate_option(*command, options->rate);
+  command->add_option("--speed", options->speed, "Of the flight's own pace; 0: as fast as possible");
+  command->add_option("--rounds", options->rounds, "So often");
   command->add_flag("--victim", options->victim, "Will be killed");
   command->add_option("--report", options->report, "Descriptor to report to")->required();
 }

@@ -25,6 +25,7 @@ void add_keys_command(CLI::App& app, Work& chosen);
 void add_demo_command(CLI::App& app, Work& chosen);
 /// One member of the demo, in a process of its own; hidden from help.
 void add_demo_member_command(CLI::App& app, Work& chosen);
+void add_demo_page_command(CLI::App& app, Work& chosen);
 void add_doctor_command(CLI::App& app, Work& chosen);
 void add_topic_command(CLI::App& app, Work& chosen);
 void add_idl_command(CLI::App& app, Work& chosen);

@@ -36,6 +36,7 @@ void add_commands(CLI::App& app, Work& chosen) {
   add_completion_command(app, chosen);
   add_demo_command(app, chosen);
   add_demo_member_command(app, chosen);
+  add_demo_page_command(app, chosen);
 #ifdef SPINDRIFT_WITH_BENCH
   add_bench_command(app, chosen);
 #endif

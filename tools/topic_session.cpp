@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <spindrift/core/config/nearest.hpp>
 #include <spindrift/core/limits.hpp>
@@ -25,8 +26,8 @@ pollfd reader_of_output() {
   return {.fd = pipe ? STDOUT_FILENO : -1, .events = 0, .revents = 0};
 }
 
-topics::DynamicParticipant joined(const TopicOptions& options) {
-  return {options.domain, options.config, overrides_of(options)};
+topics::DynamicParticipant joined(const TopicOptions& options, topics::DomainWatch watch) {
+  return {options.domain, options.config, overrides_of(options), std::move(watch)};
 }
 
 }  // namespace
@@ -36,12 +37,12 @@ std::string place_of(const TopicOptions& options, const std::string& topic) {
   return "topic " + topic + " of " + domain;
 }
 
-TopicSession::TopicSession(const TopicOptions& options)
+TopicSession::TopicSession(const TopicOptions& options, topics::DomainWatch below)
     : options_(options), over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!over_) throw Exception(system_error("eventfd", errno));
   {
     const JoinInterrupt interrupt(signals_, std::nullopt, nullptr, options.json ? ErrorForm::json : ErrorForm::text);
-    participant_.emplace(joined(options));
+    participant_.emplace(joined(options, std::move(below)));
   }
   watcher_ = value_or_throw(start_thread([this] { watch(); }));
 }

@@ -28,8 +28,9 @@ class TopicSession {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Joins the domain. Throws as DynamicParticipant. A signal before it has joined ends the process with code 130.
-  explicit TopicSession(const TopicOptions& options);
+  /// Joins the domain; `below` is told of its group. Throws as DynamicParticipant. A signal before it has joined ends the
+  /// process with code 130.
+  explicit TopicSession(const TopicOptions& options, topics::DomainWatch below = {});
   ~TopicSession();
   TopicSession(const TopicSession&) = delete;
   TopicSession& operator=(const TopicSession&) = delete;
@@ -39,6 +40,8 @@ class TopicSession {
   [[nodiscard]] int signal_descriptor() const noexcept { return signals_.descriptor(); }
   /// A signal asks this command to end.
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+  /// The error that ended this participant; nothing: it goes on.
+  [[nodiscard]] std::optional<Error> failure() const { return participant_->failure(); }
   /// Throws what ended this participant, or that nobody reads standard output any more.
   void require_going_on() const;
   /// The end of a wait that begins now, by --timeout.

@@ -15,8 +15,6 @@
 
 #include <spindrift/core/file_descriptor.hpp>
 
-#include "ulog_format.hpp"
-
 namespace spindrift::ulog {
 namespace {
 
@@ -64,7 +62,8 @@ Result<void> append(std::vector<std::byte>& bytes, const FileDescriptor& file, s
 /// One pass over a recording's bytes.
 class Parser {
  public:
-  explicit Parser(Recording& recording) : recording_(recording), bytes_(recording.bytes_) {}
+  explicit Parser(Recording& recording)
+      : recording_(recording), bytes_(recording.bytes_), formats_(recording.formats_) {}
 
   [[nodiscard]] Result<void> header();
   void messages();
@@ -93,7 +92,7 @@ class Parser {
   std::size_t offset_ = 0;
   std::size_t messages_ = 0;
   std::vector<std::uint64_t> appended_;  // ascending: where appended data begins; a message before it may be cut off
-  FormatTable formats_;
+  FormatTable& formats_;
   std::unordered_map<std::uint16_t, Subscription> subscriptions_;
   std::unordered_map<std::string, std::uint16_t> topic_indices_;
 };
@@ -255,6 +254,21 @@ Result<void> Parser::data(Payload payload) {
                                        .instance = subscription.instance,
                                        .fields = fields});
   return {};
+}
+
+void Recording::repeat(std::uint32_t rounds, std::uint64_t period_us) {
+  const std::size_t once = samples_.size();
+  samples_.reserve(once * rounds);
+  for (std::uint32_t round = 1; round < rounds; ++round) {
+    for (std::size_t at = 0; at < once; ++at) {
+      samples_.push_back(samples_[at]);
+      samples_.back().timestamp_us += round * period_us;
+    }
+  }
+  for (Topic& topic : topics_) {
+    topic.samples *= rounds;
+    topic.bytes *= rounds;
+  }
 }
 
 Result<Recording> Recording::parse(std::vector<std::byte> bytes, std::string name) {

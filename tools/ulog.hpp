@@ -11,6 +11,8 @@
 
 #include <spindrift/core/result.hpp>
 
+#include "ulog_format.hpp"
+
 namespace spindrift::ulog {
 
 /// A uORB topic with at least one sample. Its instances (two batteries, three accelerometers) are told apart by the sample.
@@ -47,6 +49,10 @@ class Recording {
   [[nodiscard]] const std::vector<Topic>& topics() const noexcept { return topics_; }
   /// In the order of the file.
   [[nodiscard]] const std::vector<Sample>& samples() const noexcept { return samples_; }
+  /// The definitions of its topics' samples: those of all topics() are sound.
+  [[nodiscard]] const FormatTable& formats() const noexcept { return formats_; }
+  /// The samples so many times, one round behind the other, with timestamps that are `period_us` later each time.
+  void repeat(std::uint32_t rounds, std::uint64_t period_us);
   /// When recording began.
   [[nodiscard]] std::uint64_t start_us() const noexcept { return start_us_; }
   /// Set: the file is broken from some byte on, as the error says; the samples are those before it.
@@ -58,6 +64,7 @@ class Recording {
 
   std::string name_;
   std::vector<std::byte> bytes_;
+  FormatTable formats_;
   std::vector<Topic> topics_;
   std::vector<Sample> samples_;
   std::uint64_t start_us_ = 0;

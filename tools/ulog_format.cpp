@@ -39,7 +39,14 @@ Error bad(std::string message) { return {ErrorKind::bad_input, std::move(message
 
 }  // namespace
 
-Result<FormatTable::Field> FormatTable::parse_field(std::string_view text) {
+std::uint64_t basic_type_bytes(std::string_view type) noexcept {
+  const auto basic = std::ranges::find(basic_types, type, &BasicType::name);
+  return basic == std::end(basic_types) ? 0 : basic->bytes;
+}
+
+bool is_padding(const FormatField& field) noexcept { return field.name.starts_with("_padding"); }
+
+Result<FormatField> FormatTable::parse_field(std::string_view text) {
   const auto blank = text.find(' ');
   if (blank == std::string_view::npos) return bad("field " + quoted(text) + " is not \"type name\"");
   std::string_view type = text.substr(0, blank);
@@ -52,6 +59,7 @@ Result<FormatTable::Field> FormatTable::parse_field(std::string_view text) {
       return bad("field " + quoted(text) + " has no valid array length");
     }
     type = type.substr(0, bracket);
+    field.array = true;
   }
   if (!is_name(type) || !is_name(name)) return bad("field " + quoted(text) + " is not \"type name\"");
   field.type = type;
@@ -93,8 +101,7 @@ Result<std::uint64_t> FormatTable::size_of(const Field& field, unsigned depth) {
 }
 
 Result<std::uint64_t> FormatTable::size_of(std::string_view type, unsigned depth) {
-  const auto basic = std::ranges::find(basic_types, type, &BasicType::name);
-  if (basic != std::end(basic_types)) return basic->bytes;
+  if (const std::uint64_t bytes = basic_type_bytes(type); bytes > 0) return bytes;
   const auto found = formats_.find(type);
   if (found == formats_.end()) return bad("type " + quoted(type) + " is not defined before it is used");
   Format& format = found->second;
@@ -124,8 +131,13 @@ Result<SampleSize> FormatTable::sample_size(std::string_view topic) {
   }
   SPINDRIFT_TRY_ASSIGN(const auto most, size_of(topic, 0));
   std::uint64_t padding = 0;
-  if (const Field& last = format.fields.back(); last.name.rfind("_padding", 0) == 0) padding = *size_of(last, 0);
+  if (const Field& last = format.fields.back(); is_padding(last)) padding = *size_of(last, 0);
   return SampleSize{most - padding, most};
+}
+
+const std::vector<FormatField>* FormatTable::fields_of(std::string_view name) const {
+  const auto found = formats_.find(name);
+  return found == formats_.end() ? nullptr : &found->second.fields;
 }
 
 }  // namespace spindrift::ulog

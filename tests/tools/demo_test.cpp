@@ -123,7 +123,8 @@ TEST_CASE("the demo takes a user's own configuration, and refuses one that lacks
   const std::string recording = directory.file("small.ulg", text_of(small_recording()));
   const std::string head =
       "[SPINDRIFT]\nmembers = 3, 5\nruntime_directory = " + directory.path() + "\n[LAYOUT]\njson_layout = ";
-  const std::string own = directory.file("own.cfg", head + "'[{\"name\": \"all\", \"topics\": [\"speed\", \"pose\"]}]'\n");
+  const std::string layout = R"('[{"name": "all", "topics": ["speed", "pose"]}, {"name": "dds-endpoints"}]')";
+  const std::string own = directory.file("own.cfg", head + layout + "\n");
   const CommandResult result = run({"demo", recording, "--config", own, "--json"});
   INFO(result.errors);
   CHECK(result.code == 0);
@@ -133,6 +134,43 @@ TEST_CASE("the demo takes a user's own configuration, and refuses one that lacks
   const CommandResult refused = run({"demo", recording, "--config", lacking});
   CHECK(refused.code == number(ExitCode::usage));
   CHECK_THAT(refused.errors, Contains("pose"));
+  const CommandResult page = run({"demo", recording, "--config", own, "--web"});
+  CHECK(page.code == number(ExitCode::usage));
+  CHECK_THAT(page.errors, Contains("own.cfg: --web: the page is a participant of its own") && Contains("fix: give"));
+}
+
+TEST_CASE("a flight that is flown several times is compared as a whole") {
+  const CommandResult result = run({"demo", "--json", "--rounds", "3"});
+  INFO(result.errors);
+  CHECK(result.code == 0);
+  const json report = json::parse(result.output);
+  CHECK(report.at("samples") == 3 * 14604);
+  check_equal(report, 3, 3 * 14604);
+  check_killed(report, 2, 3 * 14604);
+  CHECK(run({"demo", "--rounds", "5000"}).code == number(ExitCode::usage));
+}
+
+TEST_CASE("an address that the page cannot have is said before anything starts") {
+  Command first({"demo", "--web", "127.0.0.1:0"});
+  REQUIRE(first.wait_for("the flight is shown at http://127.0.0.1:"));
+  REQUIRE(first.wait_for("member 2: process"));
+  const std::string& said = first.output();
+  const auto from = said.find("http://") + 7;
+  const CommandResult second = run({"demo", "--web", said.substr(from, said.find('/', from) - from)});
+  CHECK(second.code == number(ExitCode::resource));
+  CHECK_THAT(second.errors, Contains("listen: ") && !Contains("member 0"));
+  CHECK(run({"demo", "--web", "nowhere"}).code == number(ExitCode::usage));
+  first.send_signal(SIGINT);
+  CHECK(first.finish().code == number(ExitCode::interrupted));
+}
+
+TEST_CASE("a recording whose format is no type is refused with the format") {
+  const Directory directory;
+  UlogBuilder file;
+  file.format("t:uint64_t timestamp;uint8_t x;uint8_t x;").subscribe(0, "t").sample(0, 1, "ab");
+  const CommandResult refused = run({"demo", directory.file("twice.ulg", text_of(file))});
+  CHECK(refused.code == number(ExitCode::failure));
+  CHECK_THAT(refused.errors, Contains("twice.ulg: format of t: two fields are called x; fix: "));
 }
 
 TEST_CASE("of a truncated file what was valid is replayed and compared, and the exit code is 1") {

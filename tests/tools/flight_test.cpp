@@ -6,44 +6,23 @@
 
 #include <catch2/catch.hpp>
 
-#include <spindrift/core/config/config.hpp>
-
 #include "flight/plan.hpp"
-#include "flight/sample_message.hpp"
 #include "flight/schedule.hpp"
 #include "flight/tally.hpp"
-#include "ulog_builder.hpp"
+#include "flight/tally_relay.hpp"
+#include "flight/typed_flight.hpp"
+#include "flight_fixture.hpp"
 
 using namespace spindrift;
 using namespace spindrift::tools;
+using namespace spindrift::tools::test;
 using Catch::Matchers::Contains;
 
 namespace {
 
-ulog::Recording shipped() {
-  auto recording = ulog::Recording::read(FLIGHT_DIRECTORY "/sample_log_small.ulg");
-  REQUIRE(recording.ok());
-  return std::move(*recording);
-}
-
-ulog::Recording small() {
-  auto recording = ulog::Recording::parse(std::move(test::small_recording().bytes()), "small.ulg");
-  REQUIRE(recording.ok());
-  return std::move(*recording);
-}
-
-View view_of(const std::string& config) {
-  const auto read = Config::parse(config, "flight.cfg");
-  INFO((read.ok() ? std::string() : read.error().to_string()));
-  REQUIRE(read.ok());
-  auto view = read->view();
-  REQUIRE(view.ok());
-  return std::move(*view);
-}
-
 /// Samples of one topic with these timestamps.
 ulog::Recording with_timestamps(const std::vector<std::uint64_t>& timestamps_us) {
-  test::UlogBuilder file;
+  spindrift::test::UlogBuilder file;
   file.format("t:uint64_t timestamp;uint8_t value;").subscribe(0, "t");
   for (const std::uint64_t time : timestamps_us) file.sample(0, time, "v");
   auto recording = ulog::Recording::parse(std::move(file.bytes()), "times.ulg");
@@ -51,39 +30,24 @@ ulog::Recording with_timestamps(const std::vector<std::uint64_t>& timestamps_us)
   return std::move(*recording);
 }
 
-/// Delivers a recording's messages to a tally, in the order of the file.
-struct Player {
-  const ulog::Recording& recording;
-  const FlightPlan& plan;
-  std::vector<std::uint32_t> numbers = std::vector<std::uint32_t>(recording.topics().size());
-  std::vector<std::uint64_t> sequences = std::vector<std::uint64_t>(16);
-
-  void deliver(FlightTally& tally, const ulog::Sample& sample, std::optional<NodeId> sender = {}) {
-    std::vector<std::byte> message(message_bytes(sample));
-    encode_sample(sample, numbers[sample.topic]++, message);
-    const TopicPlan& planned = plan[sample.topic];
-    const Delivery delivery{.sender = sender.value_or(planned.sender),
-                            .sender_rank = {},
-                            .index = {},
-                            .sequence = SequenceNumber(sequences[planned.subgroup.value()]++),
-                            .payload = message};
-    tally.add(planned.subgroup, std::span(&delivery, 1));
-  }
-};
-
 }  // namespace
 
 TEST_CASE("every recorded topic is in exactly one subgroup of the generated configuration and has one sender") {
   const ulog::Recording recording = shipped();
-  const View view = view_of(flight_config(recording, 3, "flight", "/dev/shm/x"));
+  const TypedFlight flight = typed(recording);
+  const auto config = Config::parse(flight_config(recording, flight, 3, "flight", "/dev/shm/x"), "flight.cfg");
+  REQUIRE(config.ok());
+  const View view = flight_view(*config).value();
   CHECK(view.members.size() == 3);
-  CHECK(view.subgroups.size() == 4);
+  CHECK(config->view().value().members.size() == 3 + more_nodes);
+  CHECK(std::ranges::count_if(view.subgroups, may_carry) == 4);
   std::multiset<std::string> listed;
   for (const SubgroupView& subgroup : view.subgroups) listed.insert(subgroup.topics.begin(), subgroup.topics.end());
-  CHECK(listed.size() == recording.topics().size());
+  CHECK(listed.size() == recording.topics().size() + 1);
+  CHECK(listed.count(tally_topic) == 1);
   for (const ulog::Topic& topic : recording.topics()) CHECK(listed.count(topic.name) == 1);
 
-  const auto plan = plan_flight(recording, view);
+  const auto plan = plan_flight(recording, flight, view);
   REQUIRE(plan.ok());
   std::map<NodeId, std::uint64_t> load;
   for (std::size_t t = 0; t < plan->size(); ++t) load[(*plan)[t].sender] += recording.topics()[t].samples;
@@ -93,9 +57,10 @@ TEST_CASE("every recorded topic is in exactly one subgroup of the generated conf
 
 TEST_CASE("a configuration that cannot carry the recording is refused with the reason") {
   const ulog::Recording recording = small();
+  const TypedFlight flight = typed(recording);
   const auto refusal = [&](const std::string& layout, const std::string& more = "") {
     const auto plan = plan_flight(
-        recording, view_of("[SPINDRIFT]\nmembers = 0, 1\n" + more + "[LAYOUT]\njson_layout = '" + layout + "'\n"));
+        recording, flight, view_of("[SPINDRIFT]\nmembers = 0, 1\n" + more + "[LAYOUT]\njson_layout = '" + layout + "'\n"));
     return plan.ok() ? std::string("accepted") : plan.error().to_string();
   };
   CHECK(refusal(R"([{"name": "all", "topics": ["speed", "pose"]}])") == "accepted");
@@ -103,8 +68,8 @@ TEST_CASE("a configuration that cannot carry the recording is refused with the r
   CHECK_THAT(refusal(R"([{"name": "all", "mode": "unordered", "topics": ["speed", "pose"]}])"), Contains("unordered"));
   CHECK_THAT(refusal(R"([{"name": "all", "members": [0], "topics": ["speed", "pose"]}, {"name": "rest"}])"),
              Contains("lacks members"));
-  CHECK_THAT(refusal(R"([{"name": "all", "topics": ["speed", "pose"]}])", "[SUBGROUP/DEFAULT]\nmax_smc_payload_size = 30\n"),
-             Contains("take messages of 33 bytes"));
+  CHECK_THAT(refusal(R"([{"name": "all", "topics": ["speed", "pose"]}])", "[SUBGROUP/DEFAULT]\nmax_smc_payload_size = 90\n"),
+             Contains("take messages of 1") && Contains("subgroup all takes 90"));
 }
 
 TEST_CASE("due times follow the timestamps and ignore stray ones") {
@@ -146,64 +111,68 @@ TEST_CASE("the shipped recording takes between six and eight seconds at its own 
 }
 
 TEST_CASE("a tally of everything in order equals the file and is complete") {
-  const ulog::Recording recording = small();
-  const View view = view_of(flight_config(recording, 2, "flight", "/dev/shm/x"));
-  const FlightPlan plan = plan_flight(recording, view).value();
-  FlightTally tally(recording, plan, view.subgroups.size());
+  const Flight flight(2);
+  const ulog::Recording& recording = flight.recording;
+  const View& view = flight.view;
+  FlightTally tally(flight.parts());
   tally.begin_view(view);
-  Player player{recording, plan};
+  Player player(flight);
   for (const ulog::Sample& sample : recording.samples()) {
     CHECK_FALSE(tally.complete());
     player.deliver(tally, sample);
   }
   CHECK(tally.complete());
   CHECK_FALSE(tally.fault());
-  CHECK(tally.result().contents == recorded_contents(recording));
+  CHECK(tally.result().contents == recorded_contents(recording, flight.flight));
   CHECK(tally.result().counts == std::vector<std::uint64_t>{4, 2});
 }
 
 TEST_CASE("a tally notices lost, repeated and misplaced samples") {
-  const ulog::Recording recording = small();
-  const View view = view_of(flight_config(recording, 2, "flight", "/dev/shm/x"));
-  const FlightPlan plan = plan_flight(recording, view).value();
+  const Flight flight(2);
+  const ulog::Recording& recording = flight.recording;
+  const View& view = flight.view;
   const auto& samples = recording.samples();
-  FlightTally tally(recording, plan, view.subgroups.size());
+  FlightTally tally(flight.parts());
   tally.begin_view(view);
-  Player player{recording, plan};
+  Player player(flight);
 
   SECTION("a gap") {
     player.numbers[0] = 1;
     player.deliver(tally, samples[0]);
-    CHECK_THAT(tally.fault().value_or(""), Contains("sample 1 of speed came where 0 was due"));
+    CHECK_THAT(tally.fault().value_or(""), Contains("a sample of speed came that is not sample 0 of the file"));
   }
   SECTION("a repetition") {
     player.deliver(tally, samples[0]);
     player.numbers[0] = 0;
     player.deliver(tally, samples[0]);
-    CHECK_THAT(tally.fault().value_or(""), Contains("sample 0 of speed came where 1 was due"));
+    CHECK_THAT(tally.fault().value_or(""), Contains("a sample of speed came that is not sample 1 of the file"));
   }
   SECTION("another sender") {
     player.deliver(tally, samples[0], NodeId(99));
     CHECK_THAT(tally.fault().value_or(""), Contains("node 99"));
   }
-  SECTION("not a sample") {
+  SECTION("of no topic of the recording") {
     const std::vector<std::byte> noise(15);
     const Delivery delivery{.sender = NodeId(1), .sender_rank = {}, .index = {}, .sequence = {}, .payload = noise};
-    tally.add(SubgroupId(0), std::span(&delivery, 1));
-    CHECK_THAT(tally.fault().value_or(""), Contains("no sample"));
+    tally.add(SubgroupId(0), delivery, std::nullopt, noise);
+    CHECK_THAT(tally.fault().value_or(""), Contains("node 1 sent a sample of no topic"));
   }
 }
 
 TEST_CASE("different delivery orders have different digests, equal ones the same") {
-  const ulog::Recording recording = small();
-  const View view = view_of(flight_config(recording, 2, "flight", "/dev/shm/x"));
-  const FlightPlan plan = plan_flight(recording, view).value();
+  const Flight flight(2);
+  const ulog::Recording& recording = flight.recording;
+  const View& view = flight.view;
   const auto& samples = recording.samples();
   const auto digests_of = [&](const std::vector<std::size_t>& order) {
-    FlightTally tally(recording, plan, view.subgroups.size());
+    FlightTally tally(flight.parts());
     tally.begin_view(view);
-    Player player{recording, plan};
-    for (const std::size_t i : order) player.deliver(tally, samples[i]);
+    Player player(flight);
+    for (const std::size_t i : order) {
+      const auto before = [&](const ulog::Sample& each) { return &each < &samples[i] && each.topic == samples[i].topic; };
+      player.numbers[samples[i].topic] = static_cast<std::uint32_t>(std::ranges::count_if(samples, before));
+      player.deliver(tally, samples[i]);
+    }
     return tally.result().sequences;
   };
   CHECK(digests_of({0, 1, 2, 3}) == digests_of({0, 1, 2, 3}));
@@ -244,20 +213,6 @@ TEST_CASE("a result survives the way through the pipe, and nonsense is no result
 
 namespace {
 
-/// A view of nodes 0 … with incarnation 10 + node, unless said otherwise.
-View with_members(const View& all, std::uint64_t id, const std::vector<std::pair<std::uint32_t, std::uint64_t>>& members) {
-  View view = all;
-  view.id = ViewId(id);
-  view.members.clear();
-  view.incarnations.clear();
-  for (const auto& [node, incarnation] : members) {
-    view.members.emplace_back(node);
-    view.incarnations.push_back(incarnation);
-  }
-  for (SubgroupView& subgroup : view.subgroups) subgroup.members = subgroup.senders = view.members;
-  return view;
-}
-
 struct Assignment {
   std::size_t topic;
   std::uint32_t node;
@@ -268,17 +223,18 @@ struct Assignment {
 }  // namespace
 
 TEST_CASE("when a sender is gone the next in line sends on from the first sample that was not delivered") {
-  const ulog::Recording recording = small();
-  const View all = view_of(flight_config(recording, 3, "flight", "/dev/shm/x"));
-  const FlightPlan plan(2, {.subgroup = plan_flight(recording, all).value()[0].subgroup, .sender = NodeId(1)});
+  Flight flight(3);
+  const ulog::Recording& recording = flight.recording;
+  const View& all = flight.view;
+  flight.plan.assign(2, {.subgroup = flight.plan[0].subgroup, .sender = NodeId(1)});
   std::vector<Assignment> assigned;
-  FlightTally tally(recording, plan, all.subgroups.size(),
+  FlightTally tally(flight.parts(),
                     [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
                       assigned.push_back({topic, sender.node.value(), number});
                     });
   tally.begin_view(with_members(all, 0, {{0, 10}, {1, 11}, {2, 12}}));
   CHECK(assigned == std::vector<Assignment>{{0, 1, 0}, {1, 1, 0}});
-  Player player{recording, plan};
+  Player player(flight);
   for (const std::size_t i : {0U, 1U, 2U}) player.deliver(tally, recording.samples()[i]);
   assigned.clear();
 
@@ -307,7 +263,7 @@ TEST_CASE("when a sender is gone the next in line sends on from the first sample
     const View next = with_members(all, 1, {{0, 10}, {1, 99}});
     tally.begin_view(next);
     const std::vector<Assignment> expected = std::exchange(assigned, {});
-    FlightTally newcomer(recording, plan, all.subgroups.size(),
+    FlightTally newcomer(flight.parts(),
                    [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
                      assigned.push_back({topic, sender.node.value(), number});
                    });
@@ -324,14 +280,38 @@ TEST_CASE("when a sender is gone the next in line sends on from the first sample
     CHECK_FALSE(newcomer.fault());
     CHECK(newcomer.result().contents == tally.result().contents);
     CHECK(newcomer.result().sequences == tally.result().sequences);
-    CHECK(newcomer.result().contents == recorded_contents(recording));
+    CHECK(newcomer.result().contents == recorded_contents(recording, flight.flight));
     CHECK(newcomer.result().delivered == 3);
   }
   SECTION("a state of another replay is refused") {
-    FlightTally newcomer(recording, plan, all.subgroups.size());
+    FlightTally newcomer(flight.parts());
     for (const char* text : {"", "{}", "[1]", R"({"sequence":[1,2],"messages":1,"bytes":1,"topics":[]})"}) {
       std::istringstream stream(text);
-      CHECK_THROWS_AS(newcomer.load(plan[0].subgroup, stream), Exception);
+      CHECK_THROWS_AS(newcomer.load(flight.plan[0].subgroup, stream), Exception);
     }
   }
+}
+
+TEST_CASE("programs that look on take over nothing") {
+  const Flight flight(2);
+  const View with_onlooker = with_members(flight.view, 1, {{1, 11}, {7, 17}});
+  const auto next = next_in_line({.subgroup = flight.plan[0].subgroup, .sender = NodeId(0)}, flight.view, with_onlooker);
+  REQUIRE(next);
+  CHECK(next->node == NodeId(1));
+}
+
+TEST_CASE("a flight that is flown several times goes on in time, and has all samples so often") {
+  ulog::Recording recording = shipped();
+  const std::size_t once = recording.samples().size();
+  const std::uint64_t attitudes = recording.topics()[0].samples;
+  const Duration length = due_times(recording).back();
+  repeat(recording, 3);
+  CHECK(recording.samples().size() == 3 * once);
+  CHECK(recording.topics()[0].samples == 3 * attitudes);
+  const std::vector<Duration> due = due_times(recording);
+  CHECK(due[2 * once + once / 2] > 2 * length);
+  CHECK(*std::max_element(due.begin(), due.end()) < 4 * length);
+  CHECK(typed(recording).samples_of(0) == 3 * attitudes);
+  const std::vector<Duration> hurried = due_times(recording, 2);
+  CHECK(hurried[once] == due[once] / 2);
 }

@@ -9,11 +9,10 @@
 
 namespace spindrift::tools {
 
-enum class Rate { real, max };
-
 struct FlightMemberOptions : CommandOptions {
   std::string recording;
-  Rate rate = Rate::max;
+  double speed = 0;           ///< of the flight's own pace; 0: as fast as possible
+  std::uint32_t rounds = 1;   ///< so often the flight is flown
   int report = -1;      ///< descriptor of the pipe's writing end
   bool victim = false;  ///< will be killed when it reports half its share; waits for that rather than send its last sample
 };

@@ -2,6 +2,7 @@
 // reported its result waits to be dismissed, so that members that come later find a group.
 #include "flight/replay.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,14 +40,15 @@ enum class Fate { none, doomed, killed, restarted };
 
 class Replay {
  public:
-  Replay(const ReplayOptions& options, const ulog::Recording& recording, const View& view)
-      : options_(options),
+  Replay(ReplayOptions options, const ulog::Recording& recording, const View& view)
+      : options_(std::move(options)),
         recording_(recording),
         view_(view),
-        bar_("replaying", recording.samples().size() * view.members.size(), options.quiet),
-        fate_(options.victim ? Fate::doomed : Fate::none) {}
+        bar_("replaying", recording.samples().size() * view.members.size(), options_.quiet),
+        fate_(options_.victim ? Fate::doomed : Fate::none) {}
 
   std::vector<MemberOutcome> run() {
+    start_page();
     members_.resize(view_.members.size());
     for (std::size_t i = 0; i < members_.size(); ++i) {
       members_[i].outcome.node = view_.members[i];
@@ -62,6 +64,7 @@ class Replay {
       enforce_deadline();
     }
     bar_.finish();
+    end_page();
     std::vector<MemberOutcome> outcomes;
     for (Running& member : members_) outcomes.push_back(std::move(member.outcome));
     return outcomes;
@@ -72,13 +75,45 @@ class Replay {
     const NodeId node = member.outcome.node;
     std::vector<std::string> arguments{"demo-member", "--config", options_.config, "--id", std::to_string(node.value())};
     arguments.insert(arguments.end(),
-                     {"--recording", options_.recording, "--rate", options_.rate == Rate::real ? "real" : "max"});
+                     {"--recording", options_.recording, "--speed", fmt::format("{}", options_.speed), "--rounds",
+                      std::to_string(options_.rounds)});
     for (const std::string& setting : options_.settings) arguments.insert(arguments.end(), {"--set", setting});
     if (fate_ == Fate::doomed && node == options_.victim) arguments.emplace_back("--victim");
     arguments.emplace_back("--report");
     member.process = std::make_unique<ChildProcess>(value_or_throw(ChildProcess::start(std::move(arguments))));
     member.pipe_open = true;
     say(fmt::format("member {}: process {}", node.value(), member.process->id()));
+  }
+
+  // Before the others: nobody but the page is to have the socket, so that nobody waits at it when the page is gone.
+  void start_page() {
+    if (!options_.page) return;
+    std::vector<std::string> arguments{
+        "demo-page", "--config", options_.config, "--id", std::to_string(options_.page->value())};
+    for (const std::string& setting : options_.settings) arguments.insert(arguments.end(), {"--set", setting});
+    arguments.insert(arguments.end(), {"--socket", std::to_string(options_.page_socket.get()), "--report"});
+    ::fcntl(options_.page_socket.get(), F_SETFD, 0);
+    page_.emplace(value_or_throw(ChildProcess::start(std::move(arguments))));
+    options_.page_socket.reset();
+  }
+
+  /// Passes on why it could not go on; the flight does without it.
+  void read_page() {
+    std::array<char, 4096> buffer;
+    const auto count = ::read(page_->pipe_descriptor(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) return;
+    page_open_ = count > 0;
+    if (count > 0 && !interrupted_) say("the page: " + std::string(buffer.data(), static_cast<std::size_t>(count)));
+  }
+
+  void end_page() {
+    if (!page_) return;
+    page_->send_signal(SIGTERM);
+    pollfd end = readable(page_->process_descriptor());
+    const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(grace).count();
+    while (::poll(&end, 1, static_cast<int>(patience)) < 0 && errno == EINTR) {
+    }
+    static_cast<void>(page_->reap());
   }
 
   void say(const std::string& line) const {
@@ -123,6 +158,7 @@ class Replay {
       sources.push_back(readable(member.process->status() ? -1 : member.process->process_descriptor()));
       sources.push_back(readable(member.pipe_open ? member.process->pipe_descriptor() : -1));
     }
+    sources.push_back(readable(page_ && page_open_ ? page_->pipe_descriptor() : -1));
     if (interrupted_) sources[0].fd = -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::max(Duration::zero(), deadline_ - clock_.now()));
     const int timeout = static_cast<int>(std::min<std::chrono::milliseconds::rep>(left.count(), 1'000'000));
@@ -131,6 +167,7 @@ class Replay {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       if (sources[2 + 2 * i].revents != 0) read_reports(members_[i]);
     }
+    if (sources.back().revents != 0) read_page();
   }
 
   /// Passes the signal on; the members leave gracefully.
@@ -224,12 +261,14 @@ class Replay {
     deadline_ = clock_.now() + grace;
   }
 
-  const ReplayOptions& options_;
+  ReplayOptions options_;
   const ulog::Recording& recording_;
   const View& view_;
   SystemClock clock_;
   StopSignals signals_;
   ProgressBar bar_;
+  std::optional<ChildProcess> page_;
+  bool page_open_ = true;
   std::vector<Running> members_;
   Time deadline_;
   Fate fate_;
@@ -241,8 +280,8 @@ class Replay {
 
 }  // namespace
 
-std::vector<MemberOutcome> replay(const ReplayOptions& options, const ulog::Recording& recording, const View& view) {
-  return Replay(options, recording, view).run();
+std::vector<MemberOutcome> replay(ReplayOptions options, const ulog::Recording& recording, const View& view) {
+  return Replay(std::move(options), recording, view).run();
 }
 
 }  // namespace spindrift::tools

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/view.hpp>
 
 #include "exit_code.hpp"
@@ -21,10 +22,13 @@ struct ReplayOptions {
   std::string config;                 ///< path; every member reads it
   std::vector<std::string> settings;  ///< --set, passed on
   std::string recording;              ///< path; every member reads it
-  Rate rate = Rate::max;
+  double speed = 0;                   ///< of the flight's own pace; 0: as fast as possible
+  std::uint32_t rounds = 1;
   Duration patience{};           ///< after which the members are killed
   bool quiet = false;            ///< no progress
-  std::optional<NodeId> victim;  ///< is killed when it has sent half its share, and started again
+  std::optional<NodeId> victim{};  ///< is killed when it has sent half its share, and started again
+  std::optional<NodeId> page{};  ///< a process of that node shows the flight in browsers,
+  FileDescriptor page_socket{};   ///< who connect to this descriptor
 };
 
 /// How it ended at one member: with a result, or with the reason why there is none.
@@ -37,7 +41,7 @@ struct MemberOutcome {
 };
 
 /// By rank. Returns when every process has ended. Throws resource.
-[[nodiscard]] std::vector<MemberOutcome> replay(const ReplayOptions& options, const ulog::Recording& recording,
+[[nodiscard]] std::vector<MemberOutcome> replay(ReplayOptions options, const ulog::Recording& recording,
                                                 const View& view);
 
 }  // namespace spindrift::tools

@@ -12,6 +12,8 @@ constexpr std::uint64_t stray_us = 1'000'000;
 // Longer than any flight; keeps every sum of times in range, whatever the file says.
 constexpr std::uint64_t flight_us_max = std::uint64_t{365} * 24 * 3600 * 1'000'000;
 
+constexpr Duration between_rounds = std::chrono::milliseconds(10);
+
 std::uint64_t median_around(const std::vector<ulog::Sample>& samples, std::size_t at) {
   const std::size_t first = at > neighbors ? at - neighbors : 0;
   const std::size_t last = std::min(samples.size(), at + neighbors + 1);
@@ -25,7 +27,15 @@ std::uint64_t median_around(const std::vector<ulog::Sample>& samples, std::size_
 
 }  // namespace
 
-std::vector<Duration> due_times(const ulog::Recording& recording) {
+void repeat(ulog::Recording& recording, std::uint32_t rounds) {
+  if (rounds <= 1 || recording.samples().empty()) return;
+  const std::vector<Duration> due = due_times(recording);
+  const Duration length = *std::max_element(due.begin(), due.end()) + between_rounds;
+  const auto period = std::chrono::duration_cast<std::chrono::microseconds>(length).count();
+  recording.repeat(rounds, static_cast<std::uint64_t>(period));
+}
+
+std::vector<Duration> due_times(const ulog::Recording& recording, double speed) {
   const auto& samples = recording.samples();
   std::vector<std::uint64_t> flight_us;
   flight_us.reserve(samples.size());
@@ -40,7 +50,8 @@ std::vector<Duration> due_times(const ulog::Recording& recording) {
   due.reserve(flight_us.size());
   const std::uint64_t start = *std::min_element(flight_us.begin(), flight_us.end());
   for (const std::uint64_t time : flight_us) {
-    due.push_back(std::chrono::microseconds(std::min(time - start, flight_us_max)));
+    const Duration flown = std::chrono::microseconds(std::min(time - start, flight_us_max));
+    due.push_back(std::chrono::duration_cast<Duration>(flown / speed));
   }
   return due;
 }

@@ -7,13 +7,12 @@
 #include <iterator>
 #include <limits>
 #include <ostream>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <spindrift/core/json_number.hpp>
-
-#include "flight/sample_message.hpp"
 
 /// null in JSON, if it is nothing.
 template <>
@@ -79,13 +78,11 @@ std::optional<TallyResult> result_from_json(std::string_view text, std::size_t t
   }
 }
 
-FlightTally::FlightTally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups,
-                         OnAssigned on_assigned)
-    : recording_(recording),
-      plan_(plan),
+FlightTally::FlightTally(const FlightParts& parts, OnAssigned on_assigned)
+    : parts_(parts),
       on_assigned_(std::move(on_assigned)),
-      topics_(recording.topics().size()),
-      subgroups_(subgroups) {}
+      topics_(parts.recording.topics().size()),
+      subgroups_(parts.view.subgroups.size()) {}
 
 void FlightTally::begin_view(const View& view) {
   const bool first_of_all = view.id == ViewId(0);
@@ -101,21 +98,25 @@ void FlightTally::begin_view(const View& view) {
 void FlightTally::assign(SubgroupId subgroup) {
   for (std::size_t t = 0; t < topics_.size(); ++t) {
     TopicPart& topic = topics_[t];
-    if (plan_[t].subgroup != subgroup) continue;
+    if (parts_.plan[t].subgroup != subgroup) continue;
     const bool never = topic.sender == Sender{};
     if (!never && is_there(topic.sender, view_)) continue;
-    const auto next = next_in_line(plan_[t], view_);
+    const auto next = next_in_line(parts_.plan[t], parts_.view, view_);
     if (!next) continue;
     topic.sender = *next;
     if (on_assigned_) on_assigned_(t, *next, topic.count);
   }
 }
 
-void FlightTally::add(SubgroupId subgroup, std::span<const Delivery> batch) {
-  for (const Delivery& delivery : batch) add(subgroup, delivery);
+bool FlightTally::is_due(std::size_t topic, std::span<const std::byte> sample) {
+  const std::uint64_t number = topics_[topic].count;
+  if (number >= parts_.flight.samples_of(topic)) return false;
+  parts_.flight.write(topic, number, due_);
+  return std::ranges::equal(due_, sample);
 }
 
-void FlightTally::add(SubgroupId subgroup, const Delivery& delivery) {
+void FlightTally::add(SubgroupId subgroup, const Delivery& delivery, std::optional<std::size_t> topic,
+                      std::span<const std::byte> sample) {
   SubgroupPart& part = subgroups_[subgroup.value()];
   ++delivered_;
   ++part.messages;
@@ -129,20 +130,19 @@ void FlightTally::add(SubgroupId subgroup, const Delivery& delivery) {
   const auto note = [&](std::string fault) {
     if (!fault_) fault_ = std::move(fault);
   };
-  const auto header = decode_header(delivery.payload, topics_.size());
-  if (!header) return note(fmt::format("node {} sent a message that is no sample", delivery.sender.value()));
-  TopicPart& topic = topics_[header->topic];
-  const std::string& name = recording_.topics()[header->topic].name;
+  if (!topic) return note(fmt::format("node {} sent a sample of no topic of the recording", delivery.sender.value()));
+  TopicPart& counted = topics_[*topic];
+  const std::string& name = parts_.recording.topics()[*topic].name;
   if (!part.ready) {
     note(fmt::format("a sample of {} came before the state that it follows", name));
-  } else if (plan_[header->topic].subgroup != subgroup || topic.sender.node != delivery.sender) {
+  } else if (parts_.plan[*topic].subgroup != subgroup || counted.sender.node != delivery.sender) {
     note(
         fmt::format("a sample of {} came from node {} through the wrong subgroup or member", name, delivery.sender.value()));
-  } else if (header->number != static_cast<std::uint32_t>(topic.count)) {
-    note(fmt::format("sample {} of {} came where {} was due", header->number, name, topic.count));
+  } else if (!is_due(*topic, sample)) {
+    note(fmt::format("a sample of {} came that is not sample {} of the file, which was due", name, counted.count));
   }
-  ++topic.count;
-  topic.content.add(delivery.payload);
+  ++counted.count;
+  counted.content.add(sample);
 }
 
 void FlightTally::save(SubgroupId subgroup, std::ostream& to) const {
@@ -152,9 +152,9 @@ void FlightTally::save(SubgroupId subgroup, std::ostream& to) const {
             {"bytes", part.bytes},
             {"topics", Json::array()}};
   for (std::size_t t = 0; t < topics_.size(); ++t) {
-    if (plan_[t].subgroup != subgroup) continue;
+    if (parts_.plan[t].subgroup != subgroup) continue;
     const TopicPart& topic = topics_[t];
-    json["topics"].push_back({{"name", recording_.topics()[t].name},
+    json["topics"].push_back({{"name", parts_.recording.topics()[t].name},
                               {"count", topic.count},
                               {"content", topic.content.value().words},
                               {"sender", topic.sender.node.value()},
@@ -172,13 +172,13 @@ void FlightTally::load(SubgroupId subgroup, std::istream& from) {
     const Json& topics = json.at("topics");
     std::size_t position = 0;
     for (std::size_t t = 0; t < topics_.size(); ++t) {
-      if (plan_[t].subgroup != subgroup) continue;
+      if (parts_.plan[t].subgroup != subgroup) continue;
       const Json& topic = topics.at(position++);
-      if (topic.at("name") != recording_.topics()[t].name) throw broken("its topics are others");
+      if (topic.at("name") != parts_.recording.topics()[t].name) throw broken("its topics are others");
       topics_[t] = {whole_number(topic.at("count")),
                     ChainedDigest(digest_from(topic.at("content"))),
                     {node_from(topic.at("sender")), whole_number(topic.at("incarnation"))}};
-      if (topics_[t].count > recording_.topics()[t].samples) throw broken("it counts more samples than there are");
+      if (topics_[t].count > parts_.recording.topics()[t].samples) throw broken("it counts more samples than there are");
     }
     if (position != topics.size()) throw broken("its topics are others");
     subgroups_[subgroup.value()] = {ChainedDigest(digest_from(json.at("sequence"))),
@@ -187,6 +187,26 @@ void FlightTally::load(SubgroupId subgroup, std::istream& from) {
     throw broken(failure.what());
   }
   assign(subgroup);  // the state is of the boundary, before this view's departures were looked at
+}
+
+std::string FlightTally::save_all() const {
+  auto all = Json::array();
+  for (std::uint32_t s = 0; s < subgroups_.size(); ++s) {
+    std::ostringstream part;
+    save(SubgroupId(s), part);
+    all.push_back(part.str());
+  }
+  return all.dump();
+}
+
+void FlightTally::load_all(std::string_view text) {
+  const Json all = Json::parse(text, nullptr, false);
+  if (!all.is_array() || all.size() != subgroups_.size())
+    throw Exception(Error(ErrorKind::bad_input, "the tally that a member sent is of other subgroups"));
+  for (std::uint32_t s = 0; s < subgroups_.size(); ++s) {
+    std::istringstream part(all[s].is_string() ? all[s].get<std::string>() : std::string());
+    load(SubgroupId(s), part);
+  }
 }
 
 std::uint64_t FlightTally::messages() const noexcept {
@@ -211,17 +231,17 @@ TallyResult FlightTally::result() const {
   return result;
 }
 
-std::vector<Digest> recorded_contents(const ulog::Recording& recording) {
-  std::vector<ChainedDigest> digests(recording.topics().size());
-  std::vector<std::uint32_t> counts(recording.topics().size());
-  std::vector<std::byte> message;
-  for (const ulog::Sample& sample : recording.samples()) {
-    message.resize(message_bytes(sample));
-    encode_sample(sample, counts[sample.topic]++, message);
-    digests[sample.topic].add(message);
-  }
+std::vector<Digest> recorded_contents(const ulog::Recording& recording, const TypedFlight& flight) {
   std::vector<Digest> contents;
-  for (const ChainedDigest& digest : digests) contents.push_back(digest.value());
+  std::vector<std::byte> sample;
+  for (std::size_t topic = 0; topic < recording.topics().size(); ++topic) {
+    ChainedDigest digest;
+    for (std::size_t number = 0; number < flight.samples_of(topic); ++number) {
+      flight.write(topic, number, sample);
+      digest.add(sample);
+    }
+    contents.push_back(digest.value());
+  }
   return contents;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spindrift/core/digest.hpp>
@@ -16,6 +17,7 @@
 #include <spindrift/smc/delivery.hpp>
 
 #include "flight/plan.hpp"
+#include "flight/typed_flight.hpp"
 #include "flight/view_log.hpp"
 #include "ulog.hpp"
 
@@ -50,29 +52,41 @@ struct TallyResult {
 /// Nothing if the text is no result for that many topics and subgroups.
 [[nodiscard]] std::optional<TallyResult> result_from_json(std::string_view text, std::size_t topics, std::size_t subgroups);
 
-/// Takes views and deliveries on one thread. `recording` and `plan` outlive it.
+/// The flight that is replayed, and by whom. All of it outlives whoever has it.
+struct FlightParts {
+  const ulog::Recording& recording;
+  const TypedFlight& flight;
+  const FlightPlan& plan;
+  const View& view;  ///< of the nodes that replay it
+};
+
+/// Takes views and deliveries on one thread.
 class FlightTally {
  public:
   /// A sender was found for this topic, and its next sample is the one of this number. Called for every topic once at the
   /// start, and again when its sender is gone.
   using OnAssigned = std::function<void(std::size_t topic, const Sender& sender, std::uint64_t number)>;
 
-  FlightTally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups, OnAssigned on_assigned = {});
+  explicit FlightTally(const FlightParts& parts, OnAssigned on_assigned = {});
 
   /// Between the last delivery of the view before and the first of this one. A process that has missed earlier views counts
   /// a subgroup's deliveries only after `load`.
   void begin_view(const View& view);
-  /// Counts and digests. What breaks the replay's rules (not a sample, from the wrong member, out of its topic's order) is
-  /// kept as the fault.
-  void add(SubgroupId subgroup, std::span<const Delivery> batch);
+  /// Counts and digests a sample that one of the flight's nodes has written. What breaks the replay's rules (of no topic of
+  /// the recording, from the wrong member, not the one that is due by the file) is kept as the fault.
+  void add(SubgroupId subgroup, const Delivery& delivery, std::optional<std::size_t> topic,
+           std::span<const std::byte> sample);
 
   /// The subgroup's part of the tally, for a newcomer.
   void save(SubgroupId subgroup, std::ostream& to) const;
   /// Replaces that part. Throws Exception (bad_input) if the text is no such part for this recording.
   void load(SubgroupId subgroup, std::istream& from);
+  /// The same of all subgroups: a JSON array of their parts.
+  [[nodiscard]] std::string save_all() const;
+  void load_all(std::string_view text);
 
   /// Everything the file holds was delivered.
-  [[nodiscard]] bool complete() const noexcept { return messages() == recording_.samples().size(); }
+  [[nodiscard]] bool complete() const noexcept { return messages() == parts_.recording.samples().size(); }
   [[nodiscard]] std::uint64_t messages() const noexcept;
   [[nodiscard]] const std::optional<std::string>& fault() const noexcept { return fault_; }
   /// Without seconds and views.
@@ -91,20 +105,20 @@ class FlightTally {
     bool ready = false;  ///< counts from the first message on, or has been loaded
   };
 
-  void add(SubgroupId subgroup, const Delivery& delivery);
+  [[nodiscard]] bool is_due(std::size_t topic, std::span<const std::byte> sample);
   void assign(SubgroupId subgroup);
 
-  const ulog::Recording& recording_;
-  const FlightPlan& plan_;
+  const FlightParts parts_;
   OnAssigned on_assigned_;
   View view_;
   std::vector<TopicPart> topics_;
   std::vector<SubgroupPart> subgroups_;
   std::uint64_t delivered_ = 0;
   std::optional<std::string> fault_;
+  std::vector<std::byte> due_;  // by the file; kept for its memory
 };
 
 /// By topic: the digest that `contents` must equal.
-[[nodiscard]] std::vector<Digest> recorded_contents(const ulog::Recording& recording);
+[[nodiscard]] std::vector<Digest> recorded_contents(const ulog::Recording& recording, const TypedFlight& flight);
 
 }  // namespace spindrift::tools

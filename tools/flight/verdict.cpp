@@ -132,6 +132,7 @@ void print_topics(const FlightReport& report) {
 void print_sequences(const FlightReport& report) {
   fmt::print("\n{:<12} {:>9}  digest of the delivered sequence\n", "subgroup", "messages");
   for (std::uint32_t s = 0; s < report.view.subgroups.size(); ++s) {
+    if (!may_carry(report.view.subgroups[s])) continue;
     const std::string& name = report.view.subgroups[s].name;
     const std::uint64_t messages = recorded_in(report, SubgroupId(s));
     if (report.verdict.sequence_equal[s]) {
@@ -181,6 +182,7 @@ nlohmann::json member_json(const FlightReport& report, const MemberOutcome& outc
   json["digest"] = digest_of_all(*outcome.result).to_string();
   json["digests"] = nlohmann::json::object();
   for (std::size_t s = 0; s < report.view.subgroups.size(); ++s) {
+    if (!may_carry(report.view.subgroups[s])) continue;
     json["digests"][report.view.subgroups[s].name] = outcome.result->sequences[s].to_string();
   }
   return json;
@@ -203,10 +205,12 @@ nlohmann::json topic_json(const FlightReport& report, std::size_t t) {
 
 }  // namespace
 
-Verdict judge(const ulog::Recording& recording, const View& view, const std::vector<MemberOutcome>& outcomes) {
+Verdict judge(const FlightParts& parts, const std::vector<MemberOutcome>& outcomes) {
+  const ulog::Recording& recording = parts.recording;
+  const View& view = parts.view;
   Verdict verdict{.topic_equal = std::vector<bool>(recording.topics().size(), true),
                   .sequence_equal = std::vector<bool>(view.subgroups.size(), true)};
-  const std::vector<Digest> contents = recorded_contents(recording);
+  const std::vector<Digest> contents = recorded_contents(recording, parts.flight);
   for (const MemberOutcome& outcome : outcomes) {
     if (!outcome.result) verdict.members_finished = false;
     // The first reason counts, but "a member was lost" is what others say of the one that has the real reason.
@@ -263,6 +267,7 @@ void print_json(const FlightReport& report) {
   for (std::size_t t = 0; t < report.plan.size(); ++t) json["topics"].push_back(topic_json(report, t));
   json["subgroups"] = nlohmann::json::array();
   for (std::uint32_t s = 0; s < report.view.subgroups.size(); ++s) {
+    if (!may_carry(report.view.subgroups[s])) continue;
     json["subgroups"].push_back({{"name", report.view.subgroups[s].name},
                                  {"messages", recorded_in(report, SubgroupId(s))},
                                  {"equal", static_cast<bool>(report.verdict.sequence_equal[s])}});

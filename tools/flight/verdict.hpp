@@ -22,7 +22,7 @@ struct Verdict {
 };
 
 /// A member without a result makes its topics and subgroups unequal.
-[[nodiscard]] Verdict judge(const ulog::Recording& recording, const View& view, const std::vector<MemberOutcome>& outcomes);
+[[nodiscard]] Verdict judge(const FlightParts& parts, const std::vector<MemberOutcome>& outcomes);
 
 /// The report that is printed: all of one replay.
 struct FlightReport {

@@ -1,0 +1,18 @@
+# cmake -DOUTPUT=FILE.cpp -DDIRECTORY=tools/web -P embed.cmake: the page's files as a source of page_files.hpp.
+set(types html "text/html" css "text/css" js "text/javascript")
+set(text "// Made of the files of tools/web by embed.cmake.\n#include \"web/page_files.hpp\"\n\n#include <array>\n\nnamespace spindrift::tools {\n
+std::span<const PageFile> page_files() noexcept {\n  static constexpr std::array files{\n")
+foreach(name IN ITEMS index.html style.css readings.js horizon.js map.js tables.js page.js)
+  file(READ ${DIRECTORY}/${name} content)
+  string(REGEX REPLACE ".*\\." "" ending ${name})
+  list(FIND types ${ending} at)
+  math(EXPR at "${at} + 1")
+  list(GET types ${at} type)
+  set(path "/${name}")
+  if(name STREQUAL "index.html")
+    set(path "/")
+  endif()
+  string(APPEND text "      PageFile{\"${path}\", \"${type}; charset=utf-8\", R\"page_file(${content})page_file\"},\n")
+endforeach()
+string(APPEND text "  };\n  return files;\n}\n\n}  // namespace spindrift::tools\n")
+file(WRITE ${OUTPUT} "${text}")
