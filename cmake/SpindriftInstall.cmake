@@ -31,6 +31,6 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN "*.md" PATTERN "spindrift.1" PATTERN "results/*.json" PATTERN "schemas/*.json")
 install(DIRECTORY examples/config_store examples/hello_dds examples/kubernetes DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples USE_SOURCE_PERMISSIONS)
 install(FILES store/FORMAT.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/store)
-foreach(room IN ITEMS dds kernel tests/fuzz tests/model tests/sim)
+foreach(room IN ITEMS dds kernel rpc tests/fuzz tests/model tests/sim)
   install(FILES ${room}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${room})
 endforeach()

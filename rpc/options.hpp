@@ -1,0 +1,44 @@
+// The settings of an endpoint of calls, and what it counts.
+#pragma once
+
+#include <cstdint>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::rpc {
+
+struct RpcOptions {
+  /// Packets of a client that a session has under way at most. Enough for a full link are its bandwidth times its round
+  /// trip, in packets.
+  std::uint32_t credits = 32;
+  /// Packets for which the transport has room to receive. Each session, of either side, has `credits` of them.
+  std::uint32_t receive_packets = 8192;
+  std::uint32_t queued_calls_max = 1024;       ///< of a session, beyond those in its slots
+  std::uint32_t burst_packets = 32;            ///< sent in one call of the transport
+  std::uint32_t message_bytes_max = 8u << 20;  ///< of requests that are taken, and responses that are made
+  /// A client repeats what was not answered for so long; after each repetition in vain twice as long, up to eight times.
+  Duration retransmit_after = std::chrono::milliseconds(5);
+  /// A peer that is not heard for so long is lost. Clients ping four times in it.
+  Duration silence_max = std::chrono::seconds(2);
+
+  [[nodiscard]] std::uint32_t sessions_max() const noexcept { return receive_packets / credits; }
+  /// Errors: bad_argument.
+  [[nodiscard]] Result<void> check() const;
+};
+
+struct RpcCounts {
+  std::uint64_t calls = 0;             ///< that were taken
+  std::uint64_t answers = 0;           ///< of these, ended with a response
+  std::uint64_t failures = 0;          ///< ended otherwise
+  std::uint64_t handled = 0;           ///< requests for which a handler was called
+  std::uint64_t handled_in_place = 0;  ///< of these, where the transport had received them
+  std::uint64_t packets_received = 0;
+  std::uint64_t packets_strange = 0;      ///< of these, no packets, or without a token that is in use
+  std::uint64_t packets_out_of_turn = 0;  ///< repetitions, and what overtook a packet
+  std::uint64_t retransmissions = 0;      ///< times that a client went back
+  std::uint64_t sessions_refused = 0;     ///< by this endpoint
+  std::uint64_t sessions_lost = 0;
+};
+
+}  // namespace spindrift::rpc
