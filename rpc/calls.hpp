@@ -103,7 +103,8 @@ class SessionHandler {
 class ServerSession;
 
 /// A request while its handler runs. A handler that does not answer before it returns keeps the id, and answers later by
-/// `RpcEndpoint::answer`: each request has to be answered once, or else its slot is of no more use to the client.
+/// `RpcEndpoint::answer`: each request has to be answered once, or else its slot is of no more use to the client. Handlers
+/// that make calls of their own may wait for each other's slots and credits in a circle: give such calls deadlines.
 class IncomingRequest {
  public:
   IncomingRequest(ServerSession& session, RequestId id, std::uint8_t type, std::span<const std::byte> bytes) noexcept

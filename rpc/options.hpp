@@ -16,7 +16,7 @@ struct RpcOptions {
   std::uint32_t receive_packets = 8192;
   std::uint32_t queued_calls_max = 1024;       ///< of a session, beyond those in its slots
   std::uint32_t burst_packets = 32;            ///< sent in one call of the transport
-  std::uint32_t message_bytes_max = 8u << 20;  ///< of requests that are taken, and responses that are made
+  std::uint32_t message_bytes_max = 8u << 20;  ///< of requests that are taken; others are `unhandled`
   /// A client repeats what was not answered for so long; after each repetition in vain twice as long, up to eight times.
   Duration retransmit_after = std::chrono::milliseconds(5);
   /// A peer that is not heard for so long is lost. Clients ping four times in it.

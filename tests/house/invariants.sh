@@ -7,9 +7,9 @@ code=$(mktemp) table=$(mktemp)
 trap 'rm -f "$code" "$table"' EXIT
 
 # In the code an id is a string of its own; report.hpp only speaks of them.
-grep -oE '"[DMVSRJLPT][0-9]+w?"' -r . --include='*.cpp' --include='*.hpp' --exclude='*_test.cpp' --exclude=report.hpp |
+grep -oE '"[CDMVSRJLPT][0-9]+w?"' -r . --include='*.cpp' --include='*.hpp' --exclude='*_test.cpp' --exclude=report.hpp |
   sed -E 's|^\./||; s/^([^:]*):"(.*)"$/\2 \1/' | sort -u >"$code"
-sed -nE 's/^\| ([DMVSRJLPT][0-9]+w?) \| ([^|]*) \| (.*) \|$/\1 \2/p' README.md | tr -d '`' |
+sed -nE 's/^\| ([CDMVSRJLPT][0-9]+w?) \| ([^|]*) \| (.*) \|$/\1 \2/p' README.md | tr -d '`' |
   awk '{ for (i = 2; i <= NF; ++i) print $1, $i }' | sort >"$table"
 bad=0
 if ! diff "$table" "$code" | sed -n 's/^< /table only: /p; s/^> /code only: /p' | grep .; then :; else bad=1; fi
@@ -17,8 +17,8 @@ if ! diff "$table" "$code" | sed -n 's/^< /table only: /p; s/^> /code only: /p' 
 while IFS='|' read -r id title; do
   grep -qF "TEST_CASE(\"$title\")" ./*_test.cpp || { echo "$id: no test \"$title\""; bad=1; }
   [[ $title == *"$id"[,\)]* ]] || { echo "$id: the test \"$title\" speaks of another"; bad=1; }
-done < <(sed -nE 's/^\| ([DMVSRJLPT][0-9]+w?) \| [^|]* \| (.*) \|$/\1|\2/p' README.md)
-twice=$(sed -nE 's/^\| ([DMVSRJLPT][0-9]+w?) \|.*/\1/p' README.md | sort | uniq -d)
+done < <(sed -nE 's/^\| ([CDMVSRJLPT][0-9]+w?) \| [^|]* \| (.*) \|$/\1|\2/p' README.md)
+twice=$(sed -nE 's/^\| ([CDMVSRJLPT][0-9]+w?) \|.*/\1/p' README.md | sort | uniq -d)
 [ -z "$twice" ] || { echo "twice in the table: $twice"; bad=1; }
 [ "$(wc -l <"$table")" -gt 0 ] || { echo "no table"; bad=1; }
 [ $bad = 0 ] && echo "invariants: $(cut -d' ' -f1 "$code" | uniq | wc -l) ids, each reported, told of and planted"

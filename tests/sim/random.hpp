@@ -23,7 +23,7 @@ enum class Purpose : std::uint64_t {
   options = 1, fabric, schedule, workload, faults, messages, handlers, pacing, large, links, breaks, lag, founding,
   tables, rows, rosters, deaths, drains, stops, added, layout, values, newcomers, files,
   releases, revivals, starving, saves, disks, crashes, logs, logged, trims, logged_objects, checkpoints, lost_logs,
-  log_returns, forced, left_behind, adoptions
+  log_returns, forced, left_behind, adoptions, rpc_plan, rpc_packets, rpc_work, rpc_faults
 };
 
 /// xoshiro256++.
