@@ -17,7 +17,7 @@ Duration patience(const RpcOptions& options, std::uint32_t attempts) {
 }  // namespace
 
 ClientSession::ClientSession(const SessionWorld& world, const SessionEnds& ends, SessionHandler& handler) noexcept
-    : world_(world), ends_(ends), handler_(handler) {
+    : world_(world), ends_(ends), handler_(handler), pace_(world.options.congestion) {
   for (std::uint32_t i = 0; i < slots_per_session; ++i) slots_[i].request = i;
 }
 
@@ -98,6 +98,7 @@ void ClientSession::on_accept(const ReceivedPacket& packet) {
   ends_.peer_session = grant->session;
   ends_.peer_token = grant->token;
   credits_ = ends_.credits = grant->credits;
+  pace_.begin(grant->credits);
   state_ = State::connected;
   handler_.on_session(ends_.id, SessionChange::connected);
 }
@@ -119,7 +120,9 @@ ClientSlot* ClientSession::slot_in_turn(const PacketHeader& header) noexcept {
   return nullptr;
 }
 
-void ClientSession::advance(ClientSlot& slot, Time now) noexcept {
+void ClientSession::advance(ClientSlot& slot, const PacketHeader& header, Time now) noexcept {
+  const bool of_network = !header.late && slot.received >= slot.ambiguous;
+  if (of_network) pace_.on_answered(index_of(slot), slot.received, now);
   ++slot.received;
   ++credits_;
   slot.progress = now;
@@ -133,7 +136,7 @@ void ClientSession::on_credit_return(const PacketHeader& header, Time now) {
     ++world_.counts.packets_strange;
     return;
   }
-  advance(*slot, now);
+  advance(*slot, header, now);
 }
 
 bool ClientSession::take_response_header(ClientSlot& slot, const ReceivedPacket& packet, std::uint32_t piece) {
@@ -169,7 +172,7 @@ void ClientSession::on_response(const ReceivedPacket& packet, Time now) {
     std::memcpy(slot->queued.call.response.data().data() + world_.payload_bytes * piece, packet.payload.data(),
                 packet.payload.size());
   }
-  advance(*slot, now);
+  advance(*slot, packet.header, now);
   if (slot->received == slot->sendable()) finish(*slot, static_cast<CallStatus>(packet.header.status));
 }
 
@@ -177,11 +180,11 @@ void ClientSession::start(ClientSlot& slot) {
   slot.queued = queue_.pop();
   slot.request += slots_per_session;
   slot.request_packets = slot.queued.call.request.packets();
-  slot.response_packets = slot.sent = slot.received = slot.attempts = 0;
+  slot.response_packets = slot.sent = slot.received = slot.ambiguous = slot.attempts = 0;
   ++active_;
 }
 
-void ClientSession::send(ClientSlot& slot) {
+void ClientSession::send(ClientSlot& slot, Time now) {
   OutgoingCall& call = slot.queued.call;
   PacketHeader header = ends_.header(PacketKind::request);
   header.request_type = call.type;
@@ -190,30 +193,36 @@ void ClientSession::send(ClientSlot& slot) {
   if (slot.sent < slot.request_packets) {
     header.message_bytes = static_cast<std::uint32_t>(call.request.size());
     world_.burst.add(ends_.route, header, call.request, slot.sent);
+    pace_.on_sent(index_of(slot), slot.sent, call.request.piece(slot.sent).size() + header_bytes, now);
   } else {
     header.kind = PacketKind::request_for_response;
     world_.burst.add_copied(ends_.route, header);
+    pace_.on_sent(index_of(slot), slot.sent, world_.payload_bytes + header_bytes, now);  // for what it asks for
   }
   ++slot.sent;
   --credits_;
 }
 
-void ClientSession::send_due(Time now) {
-  if (state_ != State::connected) return;
+Time ClientSession::send_due(Time now) {
+  if (state_ != State::connected) return never;
   for (std::uint32_t i = 0; i < slots_per_session && !queue_.empty(); ++i) {
     if (!slots_[i].active()) start(slots_[i]);
   }
+  bool paced = false;
   for (std::uint32_t i = 0; i < slots_per_session && credits_ > 0; ++i) {
     ClientSlot& slot = slots_[(first_slot_ + i) % slots_per_session];
     if (!slot.active()) continue;
     if (slot.sent == slot.received) slot.progress = now;
-    while (credits_ > 0 && slot.sent < slot.sendable()) send(slot);
+    while (credits_ > 0 && slot.sent < slot.sendable() && pace_.may_send(now)) send(slot, now);
+    paced = paced || (credits_ > 0 && slot.sent < slot.sendable());
   }
-  if (credits_ == 0) first_slot_ = (first_slot_ + 1) % slots_per_session;
+  if (credits_ == 0 || paced) first_slot_ = (first_slot_ + 1) % slots_per_session;
+  return paced ? pace_.next() : never;
 }
 
 void ClientSession::go_back(ClientSlot& slot, Time now) noexcept {
   credits_ += slot.sent - slot.received;
+  slot.ambiguous = std::max(slot.ambiguous, slot.sent);
   slot.sent = slot.received;
   slot.progress = now;
   ++slot.attempts;

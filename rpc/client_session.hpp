@@ -14,6 +14,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/rpc/call_queue.hpp>
+#include <spindrift/rpc/congestion.hpp>
 #include <spindrift/rpc/session_parts.hpp>
 #include <spindrift/rpc/wire.hpp>
 
@@ -27,8 +28,9 @@ struct ClientSlot {
   std::uint32_t response_packets = 0;  ///< 0: not known yet
   std::uint32_t sent = 0;
   std::uint32_t received = 0;
-  std::uint32_t attempts = 0;  ///< to go back, since a packet was received
-  Time progress{};             ///< since then something is awaited: the last packet received, or what was sent after it
+  std::uint32_t ambiguous = 0;  ///< packets below it were sent twice: their answers do not say to which time they belong
+  std::uint32_t attempts = 0;   ///< to go back, since a packet was received
+  Time progress{};              ///< since then something is awaited: the last packet received, or what was sent after it
 
   [[nodiscard]] bool active() const noexcept { return queued.number != 0; }
   /// Packets that may be sent by what is known now.
@@ -64,8 +66,9 @@ class ClientSession {
   /// A packet that `ends` proves to be of this session.
   void on_packet(const ReceivedPacket& packet, Time now);
 
-  /// Sends what the credits let through.
-  void send_due(Time now);
+  /// Sends what credits and pace let through. Returns when to come again for the pace; `never` if it holds nothing up.
+  [[nodiscard]] Time send_due(Time now);
+  [[nodiscard]] const SessionPace& pace() const noexcept { return pace_; }
   /// Ends calls whose time is over, and goes back where nothing came for long. Returns whether to come again for that.
   bool check_progress(Time now);
   /// Pings the server, or finds that it is lost.
@@ -85,9 +88,12 @@ class ClientSession {
   [[nodiscard]] ClientSlot* slot_in_turn(const PacketHeader& header) noexcept;
   /// Whether the first packet of a response, or a later one, fits what is known. Ends the call if its buffer is too small.
   [[nodiscard]] bool take_response_header(ClientSlot& slot, const ReceivedPacket& packet, std::uint32_t piece);
-  void advance(ClientSlot& slot, Time now) noexcept;
+  void advance(ClientSlot& slot, const PacketHeader& header, Time now) noexcept;
   void start(ClientSlot& slot);
-  void send(ClientSlot& slot);
+  void send(ClientSlot& slot, Time now);
+  [[nodiscard]] static std::uint32_t index_of(const ClientSlot& slot) noexcept {
+    return static_cast<std::uint32_t>(slot.request % slots_per_session);
+  }
   void go_back(ClientSlot& slot, Time now) noexcept;
   void finish(ClientSlot& slot, CallStatus status);
   void tell(QueuedCall&& queued, CallStatus status);
@@ -105,6 +111,7 @@ class ClientSession {
   Time heard_{};
   Time asked_{};
   CallQueue queue_;
+  SessionPace pace_;
   std::array<ClientSlot, slots_per_session> slots_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/rpc/congestion.hpp>
 
 namespace spindrift::rpc {
 
@@ -21,6 +22,7 @@ struct RpcOptions {
   Duration retransmit_after = std::chrono::milliseconds(5);
   /// A peer that is not heard for so long is lost. Clients ping four times in it.
   Duration silence_max = std::chrono::seconds(2);
+  CongestionOptions congestion{};
 
   [[nodiscard]] std::uint32_t sessions_max() const noexcept { return receive_packets / credits; }
   /// Errors: bad_argument.

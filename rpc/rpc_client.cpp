@@ -83,17 +83,30 @@ void RpcClient::forgive_silence(Time now) {
   }
 }
 
+void RpcClient::send_due(std::uint32_t number, Time now) {
+  ClientSession* const session = sessions_.at(number);
+  if (session == nullptr) return;
+  if (session->ended()) {
+    sessions_.erase(number);
+    budget_.give_back();
+    --count_;
+    return;
+  }
+  const Time again = session->send_due(now);
+  if (again == never) return;
+  in_wheel_.resize(sessions_.numbers());
+  if (in_wheel_[number]) return;
+  in_wheel_[number] = true;
+  wheel_.put(number, again);
+}
+
 void RpcClient::send_due(Time now) {
+  wheel_.advance(now, [&](std::uint32_t number) {
+    in_wheel_[number] = false;
+    ready_.add(number);
+  });
   ready_.visit([&](std::uint32_t number) {
-    ClientSession* const session = sessions_.at(number);
-    if (session == nullptr) return false;
-    if (session->ended()) {
-      sessions_.erase(number);
-      budget_.give_back();
-      --count_;
-    } else {
-      session->send_due(now);
-    }
+    send_due(number, now);
     return false;
   });
 }

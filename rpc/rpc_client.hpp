@@ -28,11 +28,13 @@ class RpcClient {
   void send_due(Time now);
 
   [[nodiscard]] bool has_news() const noexcept { return !ready_.empty(); }
+  [[nodiscard]] Time pace_due() const noexcept { return wheel_.next_due(); }
   [[nodiscard]] bool waits_for_progress() const noexcept { return !busy_.empty(); }
   [[nodiscard]] bool has_sessions() const noexcept { return count_ > 0; }
 
  private:
   void mark(std::uint32_t number);
+  void send_due(std::uint32_t number, Time now);
 
   const SessionWorld& world_;
   SessionBudget& budget_;
@@ -40,6 +42,8 @@ class RpcClient {
   SessionTable<ClientSession> sessions_;
   SessionList ready_;  ///< something may be due to be sent, or to be forgotten
   SessionList busy_;   ///< something is awaited
+  PacingWheel wheel_;
+  std::vector<bool> in_wheel_;  ///< by number
   std::uint32_t count_ = 0;
 };
 

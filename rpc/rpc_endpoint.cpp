@@ -2,6 +2,8 @@
 // so none is referred to when an answer gives its buffer back.
 #include <spindrift/rpc/rpc_endpoint.hpp>
 
+#include <algorithm>
+
 #include <spindrift/core/check.hpp>
 
 namespace spindrift::rpc {
@@ -79,8 +81,8 @@ void RpcEndpoint::check_timers() {
 
 Time RpcEndpoint::next_due() const noexcept {
   if (client_.has_news()) return now_;
-  Time due = never;
-  if (client_.waits_for_progress()) due = progress_due_;
+  Time due = client_.pace_due();
+  if (client_.waits_for_progress()) due = std::min(due, progress_due_);
   if (client_.has_sessions() || server_.has_sessions()) due = std::min(due, silence_due_);
   return due;
 }
@@ -91,6 +93,8 @@ Result<void> RpcOptions::check() const {
   if (receive_packets < credits) return bad("receive_packets is less than credits: there is room for no session");
   if (burst_packets == 0) return bad("burst_packets is 0: no packet could be sent");
   if (message_bytes_max > message_bytes_most) return bad("message_bytes_max is more than 8 MiB");
+  if (congestion.rtt_least <= Duration::zero()) return bad("congestion.rtt_least is not more than 0");
+  if (congestion.rtt_high < congestion.rtt_low) return bad("congestion.rtt_high is less than congestion.rtt_low");
   if (retransmit_after <= Duration::zero()) return bad("retransmit_after is not more than 0");
   if (silence_max < 16 * retransmit_after) return bad("silence_max is less than 16 times retransmit_after");
   return {};

@@ -85,6 +85,7 @@ void ServerSession::begin(ServerSlot& slot, const ReceivedPacket& packet) {
   slot.request_bytes = header.message_bytes;
   slot.request_packets = packets_of(header.message_bytes, world_.payload_bytes);
   slot.received = 0;
+  slot.late = false;
   if (slot.request_packets > 1 && wanted(slot)) provide(slot.message, slot.request_bytes, world_.payload_bytes);
   take_piece(slot, packet);
 }
@@ -126,6 +127,7 @@ void ServerSession::handle(ServerSlot& slot, std::span<const std::byte> bytes) {
   IncomingRequest request(*this, {ends_.id, slot.request}, slot.type, bytes);
   handlers_[slot.type]->on_request(request);
   slot.in_place = {};
+  slot.late = slot.state == ServerSlot::State::handling;
 }
 
 void ServerSession::return_credit(const ServerSlot& slot, std::uint32_t packet) {
@@ -155,6 +157,7 @@ void ServerSession::send_response(ServerSlot& slot, std::uint32_t piece) {
   header.request = slot.request;
   header.message_bytes = static_cast<std::uint32_t>(response.size());
   header.packet = static_cast<std::uint16_t>(slot.request_packets - 1 + piece);
+  header.late = slot.late && piece == 0;
   slot.burst = world_.burst.add(ends_.route, header, response, piece);
 }
 

@@ -27,6 +27,7 @@ struct ServerSlot {
   std::uint8_t type = 0;
   CallStatus status{};        ///< of the answer
   bool in_large = false;      ///< the response is in `large`, otherwise in `small`
+  bool late = false;          ///< the handler has returned, and still owes the answer, or did then
   std::uint64_t request = 0;  ///< of the newest request; below, everything is over
   std::uint32_t request_bytes = 0;
   std::uint32_t request_packets = 0;

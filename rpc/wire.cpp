@@ -25,7 +25,8 @@ bool piece_exists(const PacketHeader& header, std::size_t payload_bytes) {
 
 std::array<std::byte, header_bytes> encode(const PacketHeader& header) noexcept {
   return field_bytes(wire_version, static_cast<std::uint8_t>(header.kind), header.request_type, header.status,
-                     header.session, header.token, header.request, header.message_bytes, header.packet, std::uint16_t{0});
+                     header.session, header.token, header.request, header.message_bytes, header.packet,
+                     std::uint16_t{header.late});
 }
 
 std::optional<ReceivedPacket> decode(std::span<const std::byte> packet, std::size_t payload_bytes) noexcept {
@@ -40,10 +41,11 @@ std::optional<ReceivedPacket> decode(std::span<const std::byte> packet, std::siz
   header.request = fields.get<std::uint64_t>();
   header.message_bytes = fields.get<std::uint32_t>();
   header.packet = fields.get<std::uint16_t>();
-  const auto reserved = fields.get<std::uint16_t>();
-  if (!fields.ok() || version != wire_version || reserved != 0) return std::nullopt;
+  const auto late = fields.get<std::uint16_t>();
+  if (!fields.ok() || version != wire_version || late > 1) return std::nullopt;
   if (kind == 0 || kind > packet_kind_last || header.message_bytes > message_bytes_most) return std::nullopt;
   header.kind = static_cast<PacketKind>(kind);
+  header.late = late == 1;
   if (fields.rest().size() > payload_bytes || !piece_exists(header, payload_bytes)) return std::nullopt;
   const auto wanted = payload_wanted(header, payload_bytes);
   if (wanted && *wanted != fields.rest().size()) return std::nullopt;

@@ -63,6 +63,7 @@ struct PacketHeader {
   std::uint64_t request = 0;        ///< number of the request in the session
   std::uint32_t message_bytes = 0;  ///< of the whole request or response that the packet is a piece of
   std::uint16_t packet = 0;
+  bool late = false;  ///< of a response: its handler took its time, which is not the network's
 };
 
 struct ReceivedPacket {

@@ -1,4 +1,4 @@
-// What a run of calls has promised and seen: every call by its number, and the first rule that was broken. The books know
+// The books of a run of calls: every call by its number, and the first rule that was broken. The books know
 // the contract of `rpc/calls.hpp`, and nothing of the protocol's inside, but for packets on the wire, by which credits are
 // judged.
 #pragma once
@@ -20,7 +20,7 @@ namespace spindrift::sim {
 
 using CallNumber = std::uint64_t;
 
-/// What the server is to do, in the first bytes of a request. A word that both sides compute vouches for it.
+/// The server's task, in the first bytes of a request. A word that both sides compute vouches for it.
 struct RpcOrder {
   enum class Work : std::uint32_t { now, later, nested, fail };
   CallNumber call = 0;
@@ -64,7 +64,7 @@ class RpcBooks {
   void on_crash(std::uint32_t node);
   /// A session that nobody has ended is lost.
   void on_lost(std::uint32_t client, std::uint32_t server);
-  /// A packet as an endpoint sends it, and as one takes it. Who has gone back may have more under way than credits.
+  /// A packet as an endpoint sends it, and as one takes it. After going back a client may have more under way than credits.
   void on_sent(const rpc::ReceivedPacket& packet, bool went_back);
   void on_taken(const rpc::ReceivedPacket& packet);
   void check_credits(std::uint32_t credits, std::size_t open_calls, std::uint32_t agreed);

@@ -17,7 +17,7 @@
 
 namespace spindrift::sim {
 
-/// What is told that packets have come.
+/// Somebody who is told that packets have come.
 class PacketReceiver {
  public:
   virtual void on_arrival(std::uint32_t node) = 0;
@@ -41,7 +41,7 @@ class RpcNetwork final : public Handler {
     std::vector<std::byte> bytes;
   };
   void send(Packet packet);
-  /// What has come for a node; none any more is kept.
+  /// The next packets that have come for a node.
   [[nodiscard]] std::vector<Packet> take(std::uint32_t node, std::size_t most);
   [[nodiscard]] bool waits_for(std::uint32_t node) const { return !inboxes_[node].empty(); }
   void drop_inbox(std::uint32_t node) { inboxes_[node].clear(); }
@@ -71,7 +71,7 @@ class RpcPort final : public rpc::PacketTransport {
       : network_(network), plan_(plan), books_(books), node_(node) {}
 
   [[nodiscard]] static rpc::PacketRoute route_to(std::uint32_t node) { return {{node + 1, 0, 0}}; }
-  /// Of this endpoint: whether it has gone back.
+  /// The counts of its endpoint say whether that has gone back.
   void watch(const rpc::RpcCounts& counts) { counts_ = &counts; }
 
   [[nodiscard]] std::size_t payload_bytes() const noexcept override { return plan_.payload_bytes; }

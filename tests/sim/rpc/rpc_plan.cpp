@@ -17,6 +17,13 @@ void draw_packets(RpcPlan& plan, Random& random) {
   if (plan.nodes > 2 && random.chance(1, 6)) plan.packets.hostile = static_cast<std::int32_t>(random.below(plan.nodes));
 }
 
+void draw_congestion(rpc::CongestionOptions& congestion, Random& random) {
+  if (random.chance(2, 3)) return;
+  congestion.link_bytes_per_second = random.spread(10'000'000, 2'000'000'000);
+  congestion.pace_at_link_rate = random.chance(1, 3);
+  if (random.chance(1, 3)) congestion.rtt_ignored_below = Duration::zero();
+}
+
 void draw_work(RpcPlan& plan, Random& random) {
   plan.calls = static_cast<std::uint32_t>(random.spread(4, 100));
   plan.bytes_max = random.spread(64, 32 * 1024);
@@ -61,6 +68,7 @@ RpcPlan RpcPlan::of(std::uint64_t seed) {
   draw_packets(plan, random);
   draw_work(plan, random);
   draw_faults(plan, random);
+  draw_congestion(plan.options.congestion, random);
   return plan;
 }
 
@@ -69,10 +77,11 @@ std::string RpcPlan::describe() const {
       "seed {}: {} nodes, {} calls each up to {} bytes every {} us, {} bytes a packet, {} credits{}, silence {} ms; of a "
       "thousand "
       "{} later, {} nested, {} given up, {} closed; of a thousand packets {} lost, {} twice, {} strange; {} + {} us, "
-      "hostile {}",
+      "hostile {}, link {} MB/s",
       seed, nodes, calls, bytes_max, between_calls / microsecond, payload_bytes, options.credits, scarce ? " (scarce)" : "",
       options.silence_max.count() / millisecond, later, nested, given_up, closed, packets.lost, packets.twice,
-      packets.strange, packets.delay / microsecond, packets.jitter / microsecond, packets.hostile);
+      packets.strange, packets.delay / microsecond, packets.jitter / microsecond, packets.hostile,
+      options.congestion.link_bytes_per_second / 1'000'000);
   for (const RpcFault& fault : faults) {
     constexpr const char* names[] = {"crash", "pause", "cut"};
     text += fmt::format("; {} of {} at {} ms for {} ms", names[static_cast<int>(fault.kind)], fault.node,

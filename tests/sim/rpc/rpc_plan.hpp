@@ -1,4 +1,4 @@
-// What a run of calls is to be like: drawn from its seed, each run with some kinds of trouble and without others.
+// The plan of a run of calls: drawn from its seed, each run with some kinds of trouble and without others.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace spindrift::sim {
 inline constexpr Ticks microsecond = 1000;
 inline constexpr Ticks millisecond = 1000 * microsecond;
 
-/// What happens to packets, in thousandths of them, until the run is healed.
+/// Things that happen to packets, in thousandths of them, until the run is healed.
 struct PacketTrouble {
   std::uint32_t lost = 0;
   std::uint32_t twice = 0;

@@ -189,7 +189,8 @@ void RpcProcess::on_request(rpc::IncomingRequest& request) {
   if (world_.random.chance(3, 4)) intent.kept = request.keep();
   if (order->work == RpcOrder::Work::nested) {
     BookedCall call{.caller = node_, .server = another_node(), .response_bytes = 10, .response_room = 10};
-    call.deadline = world_.scheduler.time() + std::chrono::milliseconds(50);  // handlers that call each other may wait in a circle
+    // Handlers that call each other may wait in a circle.
+    call.deadline = world_.scheduler.time() + std::chrono::milliseconds(50);
     if (make_call(call, RpcOrder::Work::now, intent)) return;
   }
   intend(static_cast<Ticks>(world_.random.spread(1, static_cast<std::uint64_t>(world_.plan.handler_delay_max))), intent);

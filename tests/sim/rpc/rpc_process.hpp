@@ -17,7 +17,7 @@
 
 namespace spindrift::sim {
 
-/// What the processes of a run share.
+/// Things that the processes of a run share.
 struct RpcWorld {
   Scheduler& scheduler;
   const RpcPlan& plan;
