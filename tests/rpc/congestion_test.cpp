@@ -104,7 +104,7 @@ struct Incast {
 
   void tick() {
     now += microseconds(1);
-    // What the server says is small, and takes two microseconds.
+    // The packets of the server are small, and take two microseconds.
     for (auto packet = to_server.begin(); packet != to_server.end();) {
       if (packet->from != 0) {
         ++packet;

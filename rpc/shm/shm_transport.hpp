@@ -1,0 +1,69 @@
+// Packets through memory that two processes of one user share: two rings, one for each direction. Each packet is copied into
+// a place of its own and out of it again, so that what an endpoint looks at nobody can change.
+//
+// A place begins with a word that its writer stores last: the turn in which it was written, and the packet's size. The
+// reader says how far it is once per burst. Neither trusts the other's words: a turn is compared, a size and a count are
+// bounded.
+//
+// There is nothing to sleep on: the owner polls. A peer's death is not noticed here but by its silence.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/rpc/packet_transport.hpp>
+
+namespace spindrift::rpc {
+
+struct ShmOptions {
+  std::size_t payload_bytes = 4000;  ///< `payload_bytes_least` … `payload_bytes_most`
+  std::uint32_t places = 256;        ///< of each ring, a power of two from 2 to 65536
+  std::uint32_t burst_packets = 32;  ///< taken by one `receive`; at least 1
+};
+
+class ShmTransport final : public PacketTransport {
+ public:
+  /// Makes the memory as a file that only this user can open, and that must not be there. The file may be removed once the
+  /// other end is open. Errors: bad_argument, refused (it is there), resource.
+  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> create(const std::string& path, const ShmOptions& options);
+  /// The other end. At most one process may open it. Errors: refused (it belongs to another user, or others may write to
+  /// it), bad_input (it is no such memory), resource.
+  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> open(const std::string& path, const ShmOptions& options);
+  ~ShmTransport() override;
+
+  /// The way to the other end, the only one.
+  [[nodiscard]] static PacketRoute peer() noexcept { return {{1, 0, 0}}; }
+  /// Packets for which there is room: as `RpcOptions::receive_packets`.
+  [[nodiscard]] std::uint32_t receive_packets() const noexcept { return options_.places; }
+  /// Packets that found no room, and are lost.
+  [[nodiscard]] std::uint64_t packets_unsent() const noexcept { return unsent_; }
+
+  [[nodiscard]] std::size_t payload_bytes() const noexcept override { return options_.payload_bytes; }
+  void send(std::span<const OutgoingPacket> burst) override;
+  [[nodiscard]] std::span<const IncomingPacket> receive() override;
+
+ private:
+  class Mapping;
+
+  ShmTransport(std::unique_ptr<Mapping> mapping, bool creator, const ShmOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> map(FileDescriptor file, bool creator,
+                                                                 const ShmOptions& options);
+  [[nodiscard]] bool has_room();
+
+  const ShmOptions options_;
+  std::unique_ptr<Mapping> mapping_;
+  std::byte* out_;  ///< the ring that this side writes
+  std::byte* in_;
+  std::uint64_t written_ = 0;
+  std::uint64_t read_ = 0;
+  std::uint64_t peer_read_ = 0;  ///< of what this side wrote, as last seen
+  std::uint64_t unsent_ = 0;
+  std::vector<std::byte> copies_;  ///< of the burst that was taken last
+  std::vector<IncomingPacket> burst_;
+};
+
+}  // namespace spindrift::rpc
