@@ -21,17 +21,17 @@ namespace {
 // A ring: a line with the count of packets that were read, written by the reader; then the places.
 constexpr std::size_t word_bytes = 8;
 
-std::size_t place_bytes(const ShmOptions& options) {
+std::size_t place_bytes(const ShmRingOptions& options) {
   const std::size_t bytes = word_bytes + header_bytes + options.payload_bytes;
   return (bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
 }
-std::size_t ring_bytes(const ShmOptions& options) { return cache_line_bytes + options.places * place_bytes(options); }
+std::size_t ring_bytes(const ShmRingOptions& options) { return cache_line_bytes + options.places * place_bytes(options); }
 
 std::uint64_t word_of(std::uint64_t count, std::uint32_t places, std::size_t bytes) {
   return (count / places + 1) << 32 | bytes;
 }
 
-Result<void> check(const ShmOptions& options) {
+Result<void> check(const ShmRingOptions& options) {
   const bool sound = options.payload_bytes >= payload_bytes_least && options.payload_bytes <= payload_bytes_most &&
                      std::has_single_bit(options.places) && options.places >= 2 && options.places <= 65536 &&
                      options.burst_packets > 0;
@@ -56,7 +56,7 @@ class ShmTransport::Mapping {
   std::size_t bytes_;
 };
 
-ShmTransport::ShmTransport(std::unique_ptr<Mapping> mapping, bool creator, const ShmOptions& options)
+ShmTransport::ShmTransport(std::unique_ptr<Mapping> mapping, bool creator, const ShmRingOptions& options)
     : options_(options),
       mapping_(std::move(mapping)),
       out_(mapping_->data() + (creator ? 0 : ring_bytes(options))),
@@ -67,14 +67,14 @@ ShmTransport::ShmTransport(std::unique_ptr<Mapping> mapping, bool creator, const
 
 ShmTransport::~ShmTransport() = default;
 
-Result<std::unique_ptr<ShmTransport>> ShmTransport::map(FileDescriptor file, bool creator, const ShmOptions& options) {
+Result<std::unique_ptr<ShmTransport>> ShmTransport::map(FileDescriptor file, bool creator, const ShmRingOptions& options) {
   const std::size_t bytes = 2 * ring_bytes(options);
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) return system_error("mmap", errno);
   return std::unique_ptr<ShmTransport>(new ShmTransport(std::make_unique<Mapping>(memory, bytes), creator, options));
 }
 
-Result<std::unique_ptr<ShmTransport>> ShmTransport::create(const std::string& path, const ShmOptions& options) {
+Result<std::unique_ptr<ShmTransport>> ShmTransport::create(const std::string& path, const ShmRingOptions& options) {
   SPINDRIFT_TRY(check(options));
   FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file && errno == EEXIST)
@@ -89,7 +89,7 @@ Result<std::unique_ptr<ShmTransport>> ShmTransport::create(const std::string& pa
   return map(std::move(file), true, options);
 }
 
-Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const std::string& path, const ShmOptions& options) {
+Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const std::string& path, const ShmRingOptions& options) {
   SPINDRIFT_TRY(check(options));
   FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!file) return system_error("open", errno).at(path);

@@ -19,7 +19,7 @@
 
 namespace spindrift::rpc {
 
-struct ShmOptions {
+struct ShmRingOptions {
   std::size_t payload_bytes = 4000;  ///< `payload_bytes_least` … `payload_bytes_most`
   std::uint32_t places = 256;        ///< of each ring, a power of two from 2 to 65536
   std::uint32_t burst_packets = 32;  ///< taken by one `receive`; at least 1
@@ -29,10 +29,10 @@ class ShmTransport final : public PacketTransport {
  public:
   /// Makes the memory as a file that only this user can open, and that must not be there. The file may be removed once the
   /// other end is open. Errors: bad_argument, refused (it is there), resource.
-  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> create(const std::string& path, const ShmOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> create(const std::string& path, const ShmRingOptions& options);
   /// The other end. At most one process may open it. Errors: refused (it belongs to another user, or others may write to
   /// it), bad_input (it is no such memory), resource.
-  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> open(const std::string& path, const ShmOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> open(const std::string& path, const ShmRingOptions& options);
   ~ShmTransport() override;
 
   /// The way to the other end, the only one.
@@ -49,12 +49,12 @@ class ShmTransport final : public PacketTransport {
  private:
   class Mapping;
 
-  ShmTransport(std::unique_ptr<Mapping> mapping, bool creator, const ShmOptions& options);
+  ShmTransport(std::unique_ptr<Mapping> mapping, bool creator, const ShmRingOptions& options);
   [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> map(FileDescriptor file, bool creator,
-                                                                 const ShmOptions& options);
+                                                                 const ShmRingOptions& options);
   [[nodiscard]] bool has_room();
 
-  const ShmOptions options_;
+  const ShmRingOptions options_;
   std::unique_ptr<Mapping> mapping_;
   std::byte* out_;  ///< the ring that this side writes
   std::byte* in_;

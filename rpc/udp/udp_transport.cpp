@@ -20,22 +20,22 @@
 namespace spindrift::rpc {
 namespace {
 
-union SocketAddress {
+union UdpAddress {
   sockaddr any;
   sockaddr_in v4;
   sockaddr_in6 v6;
 };
 
-/// What the kernel adds to a packet that waits, roughly: its own headers, and the rest of the pages.
+/// The kernel adds so much to a packet that waits, roughly: its own headers, and the rest of the pages.
 constexpr std::size_t kernel_bytes_per_packet = 768;
 /// Packets of one call of sendmmsg.
 constexpr std::size_t send_packets_max = 64;
 
-socklen_t size_of(const SocketAddress& address) {
+socklen_t size_of(const UdpAddress& address) {
   return address.any.sa_family == AF_INET ? sizeof address.v4 : sizeof address.v6;
 }
 
-PacketRoute route_of(const SocketAddress& address) {
+PacketRoute route_of(const UdpAddress& address) {
   PacketRoute route;
   if (address.any.sa_family == AF_INET) {
     route.words[0] = address.v4.sin_addr.s_addr;
@@ -47,8 +47,8 @@ PacketRoute route_of(const SocketAddress& address) {
   return route;
 }
 
-SocketAddress address_of(const PacketRoute& route, int family) {
-  SocketAddress address;
+UdpAddress address_of(const PacketRoute& route, int family) {
+  UdpAddress address;
   std::memset(&address, 0, sizeof address);
   if (family == AF_INET) {
     address.v4.sin_family = AF_INET;
@@ -62,7 +62,7 @@ SocketAddress address_of(const PacketRoute& route, int family) {
   return address;
 }
 
-Result<SocketAddress> parse(std::string_view text) {
+Result<UdpAddress> parse(std::string_view text) {
   SPINDRIFT_TRY_ASSIGN(const config::HostPort at, config::parse_host_port(text));
   if (!config::on_loopback(text)) {
     return Error(ErrorKind::unsupported,
@@ -75,7 +75,7 @@ Result<SocketAddress> parse(std::string_view text) {
   const std::string host = at.host == "localhost" ? "127.0.0.1" : at.host;
   std::uint16_t port = 0;
   std::from_chars(at.port.data(), at.port.data() + at.port.size(), port);
-  SocketAddress address;
+  UdpAddress address;
   std::memset(&address, 0, sizeof address);
   if (::inet_pton(AF_INET, host.c_str(), &address.v4.sin_addr) == 1) {
     address.v4.sin_family = AF_INET;
@@ -119,11 +119,11 @@ struct UdpTransport::Batch {
   std::vector<std::byte> bytes;
   std::vector<mmsghdr> in;
   std::vector<iovec> in_pieces;
-  std::vector<SocketAddress> from;
+  std::vector<UdpAddress> from;
   std::vector<IncomingPacket> taken;
   std::array<mmsghdr, send_packets_max> out;
   std::array<std::array<iovec, 2>, send_packets_max> out_pieces;
-  std::array<SocketAddress, send_packets_max> to;
+  std::array<UdpAddress, send_packets_max> to;
 };
 
 UdpTransport::UdpTransport(FileDescriptor socket, int family, const UdpOptions& options)
@@ -139,7 +139,7 @@ Result<std::unique_ptr<UdpTransport>> UdpTransport::open(const UdpOptions& optio
   if (options.payload_bytes < payload_bytes_least || options.payload_bytes > payload_bytes_most ||
       options.burst_packets == 0)
     return Error(ErrorKind::bad_argument, "a packet's payload is 512 to 65000 bytes, and a burst at least one packet");
-  SPINDRIFT_TRY_ASSIGN(const SocketAddress address, parse(options.address));
+  SPINDRIFT_TRY_ASSIGN(const UdpAddress address, parse(options.address));
   FileDescriptor socket(::socket(address.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return system_error("socket for UDP", errno);
   const int room = static_cast<int>(options.receive_buffer_bytes);
@@ -151,14 +151,14 @@ Result<std::unique_ptr<UdpTransport>> UdpTransport::open(const UdpOptions& optio
 }
 
 Result<PacketRoute> UdpTransport::route_to(std::string_view text) const {
-  SPINDRIFT_TRY_ASSIGN(const SocketAddress address, parse(text));
+  SPINDRIFT_TRY_ASSIGN(const UdpAddress address, parse(text));
   if (address.any.sa_family != family_)
     return Error(ErrorKind::bad_argument, "one address is of IPv4 and the other of IPv6").at(std::string(text));
   return route_of(address);
 }
 
 std::string UdpTransport::address() const {
-  SocketAddress address;
+  UdpAddress address;
   socklen_t size = sizeof address;
   if (::getsockname(socket_.get(), &address.any, &size) != 0) return "";
   char text[INET6_ADDRSTRLEN] = "";
@@ -207,7 +207,7 @@ void UdpTransport::send(std::span<const OutgoingPacket> burst) {
 
 std::span<const IncomingPacket> UdpTransport::receive() {
   batch_->taken.clear();
-  for (mmsghdr& message : batch_->in) message.msg_hdr.msg_namelen = sizeof(SocketAddress);
+  for (mmsghdr& message : batch_->in) message.msg_hdr.msg_namelen = sizeof(UdpAddress);
   const int count =
       ::recvmmsg(socket_.get(), batch_->in.data(), static_cast<unsigned>(batch_->in.size()), MSG_DONTWAIT, nullptr);
   for (int i = 0; i < count; ++i) {

@@ -278,6 +278,19 @@ TEST_CASE("bench connect prints two percentiles of nine times, and four more fig
   }
 }
 
+TEST_CASE("bench rpc prints latencies and rates of calls, each beside what carries them") {
+  const Output output = bench("rpc --batch 3 --seconds 0.02 --repeat 2");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 4 + 2 * 2);
+  for (const auto& line : output.lines) {
+    CHECK(line["repeats"] == 2);
+    CHECK(line["min"].get<double>() > 0);
+    CHECK(line["limit_median"].is_null() == (line["parameters"]["beside"] == "nothing"));
+  }
+  CHECK(bench("rpc --batch 0").exit_code != 0);
+  CHECK(bench("rpc --batch 65").exit_code != 0);
+}
+
 TEST_CASE("what peers take in memory is printed, by connections and written to as far as it is told to") {
   const Output output = papers("memory --repeat 1 --provider net --peers 3,2 --connections 2 --written 0");
   CHECK(output.exit_code == 0);

@@ -166,6 +166,8 @@ TEST_CASE("a session that is paced at the link's rate sends no burst that is fas
     PaperPair pair(pace ? paced : RpcOptions{});
     const SessionId session = pair.connected();
     pair.client.call(session, 16 * payload_bytes_least, 0);
+    pair.client.endpoint.step(pair.now);
+    if (pace) CHECK(pair.client.endpoint.next_due() <= pair.now + microseconds(12));  // for the second packet
     std::size_t most = 0;
     for (int i = 0; i < 400 && pair.client.answers.empty(); ++i) {
       pair.round(microseconds(10));

@@ -127,7 +127,7 @@ TEST_CASE("calls go through shared memory") {
 
 TEST_CASE("a ring that is full loses packets, and goes on when there is room") {
   const SharedPath at;
-  const ShmOptions options{.payload_bytes = 512, .places = 4};
+  const ShmRingOptions options{.payload_bytes = 512, .places = 4};
   const auto one = ShmTransport::create(at.path, options);
   const auto other = ShmTransport::open(at.path, options);
   REQUIRE((one && other));
@@ -157,7 +157,7 @@ TEST_CASE("memory that is not what it should be is refused") {
 
 TEST_CASE("words of shared memory that a peer should not write are bounded") {
   const SharedPath at;
-  const ShmOptions options{.payload_bytes = 512, .places = 4};
+  const ShmRingOptions options{.payload_bytes = 512, .places = 4};
   const auto one = ShmTransport::create(at.path, options);
   const auto other = ShmTransport::open(at.path, options);
   REQUIRE((one && other));
