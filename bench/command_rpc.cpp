@@ -66,12 +66,11 @@ void run_rpc_bench(const RpcBenchOptions& options, FigureReport& report) {
       turn.shm.add(measure_calls(CallCarrier::shm, turn.batch, options.duration()), turn.batch);
     }
   }
-  report_latency(report, "udp", "an echo", turns[0].udp, turns[0].echo.median_us, turns[0].echo.p99_us);
   report_latency(report, "shm", "a cache line", turns[0].shm, cache_line_us, cache_line_us);
+  report_latency(report, "udp", "an echo", turns[0].udp, turns[0].echo.median_us, turns[0].echo.p99_us);
   for (const RpcTurn& turn : turns) {
-    report_rate(report, "udp", turn.batch == 1 ? "an echo" : "echoes by sendmmsg", turn.batch, turn.udp,
-                turn.echo.per_second);
     report_rate(report, "shm", "nothing", turn.batch, turn.shm, {});
+    report_rate(report, "udp", "echoes", turn.batch, turn.udp, turn.echo.per_second);
   }
 }
 

@@ -166,14 +166,16 @@ TEST_CASE("a session that is paced at the link's rate sends no burst that is fas
     PaperPair pair(pace ? paced : RpcOptions{});
     const SessionId session = pair.connected();
     pair.client.call(session, 16 * payload_bytes_least, 0);
+    const auto under_way = [&] {
+      return std::count_if(pair.on_the_way.begin(), pair.on_the_way.end(),
+                           [](const PaperPacket& packet) { return packet.kind() == PacketKind::request; });
+    };
     pair.client.endpoint.step(pair.now);
-    if (pace) CHECK(pair.client.endpoint.next_due() <= pair.now + microseconds(12));  // for the second packet
-    std::size_t most = 0;
+    if (pace) CHECK(pair.client.endpoint.next_due() <= pair.now + microseconds(12));  // for the next packet
+    auto most = under_way();
     for (int i = 0; i < 400 && pair.client.answers.empty(); ++i) {
       pair.round(microseconds(10));
-      most = std::max(most, static_cast<std::size_t>(std::count_if(
-                                pair.on_the_way.begin(), pair.on_the_way.end(),
-                                [](const PaperPacket& packet) { return packet.kind() == PacketKind::request; })));
+      most = std::max(most, under_way());
     }
     CHECK(pair.client.answers.size() == 1);
     CHECK((pace ? most <= 2 : most == 16));

@@ -1,0 +1,123 @@
+// Once sessions are connected and buffers made, calls take no memory.
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <spindrift/rpc/rpc_endpoint.hpp>
+
+namespace {
+
+std::size_t allocations = 0;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace spindrift::rpc {
+namespace {
+
+/// One end of a wire that holds a burst each way, in memory of its own.
+class FixedTransport final : public PacketTransport {
+ public:
+  FixedTransport() { burst_.reserve(most); }
+  void connect(FixedTransport& other) { other_ = &other; }
+  [[nodiscard]] std::size_t payload_bytes() const noexcept override { return payload_bytes_least; }
+  void send(std::span<const OutgoingPacket> burst) override {
+    for (const OutgoingPacket& packet : burst) {
+      auto& to = other_->waiting_[other_->count_];
+      std::memcpy(to.bytes.data(), packet.header.data(), header_bytes);
+      if (!packet.payload.empty()) std::memcpy(to.bytes.data() + header_bytes, packet.payload.data(), packet.payload.size());
+      to.size = header_bytes + packet.payload.size();
+      ++other_->count_;
+    }
+  }
+  [[nodiscard]] std::span<const IncomingPacket> receive() override {
+    std::memcpy(&taken_, &waiting_, sizeof taken_);
+    burst_.clear();
+    for (std::size_t i = 0; i < count_; ++i) burst_.push_back({{}, std::span(taken_[i].bytes).first(taken_[i].size)});
+    count_ = 0;
+    return burst_;
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+  struct Place {
+    std::array<std::byte, header_bytes + payload_bytes_least> bytes;
+    std::size_t size;
+  };
+  FixedTransport* other_ = nullptr;
+  std::array<Place, most> waiting_{}, taken_{};
+  std::size_t count_ = 0;
+  std::vector<IncomingPacket> burst_;
+};
+
+/// Calls again with the same buffers as soon as it is answered; at the other end, an echo.
+class Caller final : public CallHandler, SessionHandler, RequestHandler, TokenSource {
+ public:
+  Caller(PacketTransport& transport, const RpcOptions& options) : endpoint(transport, *this, options) {
+    SPINDRIFT_CHECK(endpoint.handle(1, *this).ok());
+  }
+  void begin(std::size_t calls, std::size_t bytes) {
+    session_ = endpoint.connect({}, *this).value();
+    for (std::size_t i = 0; i < calls; ++i) call(endpoint.buffer(bytes), endpoint.buffer(bytes));
+  }
+  void call(MessageBuffer request, MessageBuffer response) {
+    OutgoingCall out{.type = 1, .handler = this};
+    out.request = std::move(request);
+    out.response = std::move(response);
+    SPINDRIFT_CHECK(endpoint.call(session_, out).ok());
+  }
+  void on_answer(CallAnswer&& answer) override {
+    ++answers;
+    call(std::move(answer.request), std::move(answer.response));
+  }
+  void on_session(SessionId, SessionChange) override {}
+  void on_request(IncomingRequest& request) override {
+    const auto room = request.make_response(request.bytes().size());
+    std::copy(request.bytes().begin(), request.bytes().end(), room.begin());
+    request.answer();
+  }
+  std::uint64_t next_token() override { return 5; }
+
+  RpcEndpoint endpoint;
+  std::size_t answers = 0;
+
+ private:
+  SessionId session_;
+};
+
+TEST_CASE("calls of one packet, and of several, take no memory once they have begun") {
+  for (const std::size_t bytes : {std::size_t{32}, 3 * payload_bytes_least}) {
+    FixedTransport at_client, at_server;
+    at_client.connect(at_server);
+    at_server.connect(at_client);
+    const RpcOptions options{.congestion = {.link_bytes_per_second = 1'000'000'000, .pace_at_link_rate = true}};
+    Caller client(at_client, options), server(at_server, options);
+    client.begin(12, bytes);
+    Time now{std::chrono::seconds(1)};
+    const auto play = [&](int rounds) {
+      for (int i = 0; i < rounds; ++i) {
+        now += std::chrono::microseconds(3);
+        client.endpoint.step(now);
+        server.endpoint.step(now);
+      }
+    };
+    play(20'000);  // until every span of the wheel has been used
+    const std::size_t before = allocations, answered = client.answers;
+    play(20'000);
+    CHECK(allocations - before == 0);
+    CHECK(client.answers > answered + 1000);
+  }
+}
+
+}  // namespace
+}  // namespace spindrift::rpc
