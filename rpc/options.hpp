@@ -15,9 +15,11 @@ struct RpcOptions {
   std::uint32_t credits = 32;
   /// Packets for which the transport has room to receive. Each session, of either side, has `credits` of them.
   std::uint32_t receive_packets = 8192;
-  std::uint32_t queued_calls_max = 1024;       ///< of a session, beyond those in its slots
-  std::uint32_t burst_packets = 32;            ///< sent in one call of the transport
-  std::uint32_t message_bytes_max = 8u << 20;  ///< of requests that are taken; others are `unhandled`
+  std::uint32_t queued_calls_max = 1024;  ///< of a session, beyond those in its slots
+  std::uint32_t burst_packets = 32;       ///< sent in one call of the transport
+  /// Longer requests are `unhandled`. A client can have the server keep eight of them for each session, and as many
+  /// responses.
+  std::uint32_t message_bytes_max = 8u << 20;
   /// A client repeats what was not answered for so long; after each repetition in vain twice as long, up to eight times.
   Duration retransmit_after = std::chrono::milliseconds(5);
   /// A peer that is not heard for so long is lost. Clients ping four times in it.
