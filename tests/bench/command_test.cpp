@@ -190,8 +190,9 @@ TEST_CASE("bench dds prints rates, trips, qualities and what types cost, and say
       {{"", " --alone", "nobody"}, {"PATH=/nowhere ", "", "ddsperf is not installed; apt install cyclonedds-tools"}}));
   const Output output = bench("dds" + small + more, prefix);
   CHECK(output.exit_code == 0);
-  // Rates in samples and in bytes of two numbers of readers, two percentiles, four qualities, and four ways.
-  REQUIRE(output.lines.size() == 2 * 2 + 2 + 4 + 4);
+  // With listeners on two threads rates in samples and in bytes of two numbers of readers, and two percentiles; then four
+  // qualities, and four ways.
+  REQUIRE(output.lines.size() == 2 * (2 * 2 + 2) + 4 + 4);
   for (const auto& line : output.lines) {
     CHECK(line["median"] > 0);
     const bool compared = line["bench"] == "topic qualities" || line["bench"] == "typed beside untyped";

@@ -97,7 +97,7 @@ TEST_CASE("exactly those are named that are here and remember the group") {
   CHECK(has(refusal(nodes, 1, {1}), "node 2 is here, too"));
   CHECK(has(refusal(nodes, 1, {1, 2, 0}), "node 0 is named, and no process of it looks for the group"));
   CHECK(has(refusal(nodes, 1, {1, 2, 5}), "node 5 is named, and has no part in the last view"));
-  CHECK(has(refusal(nodes, 1, {1, 2, 5}), "--members 2, 1"));
+  CHECK(has(refusal(nodes, 1, {1, 2, 5}), "--members 2,1"));
   nodes.run();
   CHECK(nodes.requests.empty());
 }
