@@ -134,9 +134,17 @@ NodeId page_node(const Config& config, const std::optional<NodeId>& spare) {
                       .fix("give [SPINDRIFT] members one more, and name the others in founders"));
 }
 
-/// Tells people of the flight before it begins.
+/// The demo's own configuration has a runtime directory of its own. In the one that a variable names there may be what an
+/// earlier flight has left, and its members would be waited for. Returns what commands begin with that are to look on.
+std::string stay_in_own_directory() {
+  if (std::getenv("SPINDRIFT_RUNTIME_DIRECTORY") == nullptr) return {};
+  ::unsetenv("SPINDRIFT_RUNTIME_DIRECTORY");
+  return "env -u SPINDRIFT_RUNTIME_DIRECTORY ";
+}
+
+/// Tells people of the flight before it begins. `before`: what commands begin with that are to look on.
 void print_beginning(const DemoOptions& options, const ulog::Recording& recording, const View& view,
-                     const std::string& config, const std::optional<NodeId>& spare) {
+                     const std::string& config, const std::optional<NodeId>& spare, const std::string& before) {
   const auto subgroups = std::ranges::count_if(view.subgroups, may_carry);
   fmt::print("{}: {}, {}\n{}, {}, configured by {}\n", harmless(recording.name()),
              counted(recording.topics().size(), "topic"), counted(recording.samples().size(), "sample"),
@@ -144,7 +152,7 @@ void print_beginning(const DemoOptions& options, const ulog::Recording& recordin
              counted(static_cast<std::size_t>(subgroups), "subgroup"), harmless(config));
   if (spare) {
     const std::uint32_t free = spare->value() + (options.web ? 1 : 0);
-    fmt::print("look on: spindrift topic ls --config {} --id {}\n", harmless(config), free);
+    fmt::print("look on: {}spindrift topic ls --config {} --id {}\n", before, harmless(config), free);
   }
 }
 
@@ -178,7 +186,11 @@ int run_demo(const DemoOptions& given) {
   const TypedFlight flight = value_or_throw(TypedFlight::of(recording));
   const WorkDirectory directory("spindrift-demo-", options.keep);
   CommandOptions member = options;
-  if (member.config.empty()) member.config = write_config(directory.path(), recording, flight, options.members);
+  std::string before;
+  if (member.config.empty()) {
+    member.config = write_config(directory.path(), recording, flight, options.members);
+    before = stay_in_own_directory();
+  }
   const Config config = load_config(member);
   const View view = value_or_throw(flight_view(config));
   const FlightPlan plan = value_or_throw(plan_flight(recording, flight, view));
@@ -192,7 +204,7 @@ int run_demo(const DemoOptions& given) {
                          .patience = patience_for(recording, options),
                          .quiet = options.json,
                          .victim = victim};
-  if (!options.json) print_beginning(options, recording, view, member.config, spare);
+  if (!options.json) print_beginning(options, recording, view, member.config, spare, before);
   open_page(options, config, spare, replayed);
   std::fflush(stdout);
   const std::vector<MemberOutcome> outcomes = replay(std::move(replayed), recording, view);

@@ -46,7 +46,7 @@ enum class PollMode : std::uint8_t {
 
 /// The ways of a poller beside the protocol.
 struct Polling {
-  PollMode mode = PollMode::block;
+  PollMode mode = PollMode::block;  ///< while there is nothing to do
   Duration spin{};               ///< so long it spins before it sleeps
   bool calls_listeners = false;  ///< of topics, which else are called on a thread of their own
 };
