@@ -66,7 +66,7 @@ struct Ends {
   Ends(const dds::domain::DomainParticipant& participant, const char* name, const dds::topic::qos::TopicQos& qos)
       : topic(participant, name, qos), writer(dds::pub::Publisher(participant), topic, writer_qos(qos)), reader([&] {
           dds::sub::qos::DataReaderQos wanted(qos);
-          wanted << dds::core::policy::History::KeepLast(100000);  // all of any test, however late they are printed
+          wanted << dds::core::policy::History::KeepLast(65535);  // all of any test, however late they are printed
           return dds::sub::DataReader<T>(dds::sub::Subscriber(participant), topic, wanted, &printer,
                                          dds::core::status::StatusMask::data_available());
         }()) {}
