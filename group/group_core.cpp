@@ -80,6 +80,7 @@ GroupCore::~GroupCore() {
     }
   }
   end_poller();
+  attached_.replicas.end_checkpoints();
   if (environment_.fabric) environment_.fabric->count_in(nullptr);  // the counters go first
 }
 

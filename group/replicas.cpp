@@ -64,6 +64,10 @@ struct Replicas::Replica {
 Replicas::Replicas(PrivatePost& post) : post_(post) {}
 Replicas::~Replicas() = default;
 
+void Replicas::end_checkpoints() noexcept {
+  for (const auto& each : replicas_) each->checkpoints.reset();
+}
+
 ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel> channel, const Maker& make) {
   const SubgroupId id = subgroup.id();
   if (subgroup.description().mode != DeliveryMode::ordered) {

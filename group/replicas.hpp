@@ -56,6 +56,8 @@ class Replicas {
   /// A private message with a replica's tag, or a query's.
   void on_private(std::uint64_t tag, NodeId from, std::span<const std::byte> message);
   void on_end(const Error& why);
+  /// Once the poller has ended: no thread makes a checkpoint any more when this returns. It would use its channel.
+  void end_checkpoints() noexcept;
   /// Why this member has to leave: a state came that an object cannot take.
   [[nodiscard]] const std::optional<Error>& refusal() const noexcept { return refusal_; }
 
