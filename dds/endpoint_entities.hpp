@@ -78,7 +78,7 @@ class WriterEntity {
   Replaceable<dds::pub::qos::DataWriterQos> qos_;
   std::mutex changing_;  // one change at a time
   std::shared_ptr<WriterCore> core_;
-  std::atomic<bool> told_{false};
+  std::atomic<bool> enabled_{false};
   std::atomic<bool> closed_{false};
 };
 
@@ -130,7 +130,7 @@ class ReaderEntity {
   Replaceable<dds::sub::qos::DataReaderQos> qos_;
   std::mutex changing_;  // one change at a time
   std::shared_ptr<ReaderCore> core_;
-  std::atomic<bool> told_{false};
+  std::atomic<bool> enabled_{false};
   std::atomic<bool> closed_{false};
 };
 

@@ -40,7 +40,7 @@ ReaderEntity::ReaderEntity(std::shared_ptr<Surroundings> subscriber, std::shared
 
 void ReaderEntity::enable() {
   const std::lock_guard changing(changing_);
-  if (told_) return;
+  if (enabled_) return;
   if (!subscriber_->enabled()) throw dds::core::PreconditionNotMetError("the subscriber is not enabled; enable it first");
   tell();
 }
@@ -51,7 +51,7 @@ void ReaderEntity::tell() {
   facts.qos = requested(qos_.get(), subscriber_->qos(), topic_->qos());
   if (builtin()) {
     const std::lock_guard lock(domain.monitor().mutex);
-    told_ = true;
+    enabled_ = true;
     domain.builtin_readers().add(core_, domain.table());
     return;
   }
@@ -61,7 +61,7 @@ void ReaderEntity::tell() {
   {
     const std::lock_guard lock(domain.monitor().mutex);
     core_->change(facts.qos);
-    told_ = true;  // ahead of what comes: a listener that hears of it takes it
+    enabled_ = true;  // ahead of what comes: a listener that hears of it takes it
     domain.hub(facts.topic).add_reader(core_);
     watch(domain, core_);
   }
@@ -71,7 +71,7 @@ void ReaderEntity::tell() {
     const std::lock_guard lock(domain.monitor().mutex);
     domain.timers().remove(facts.id);
     domain.hub(facts.topic).remove_reader(facts.id);
-    told_ = false;
+    enabled_ = false;
     throw;
   }
 }
@@ -83,12 +83,12 @@ void ReaderEntity::change(const dds::sub::qos::DataReaderQos& qos) {
   EndpointFacts facts = core_->facts();
   facts.qos = requested(qos, subscriber_->qos(), topic_->qos());
   DomainCore& domain = *topic_->participant()->core();
-  if (told_) outside([&] { domain.announce(facts); });
+  if (enabled_) outside([&] { domain.announce(facts); });
   qos_.set(qos);
   const CacheRules rules = cache_rules(qos);
   const std::lock_guard lock(domain.monitor().mutex);
   core_->cache().change_lifecycle(rules.no_writers_ns_max, rules.disposed_ns_max);
-  if (told_) watch(domain, core_);
+  if (enabled_) watch(domain, core_);
 }
 
 ReaderEntity::~ReaderEntity() { close(); }
@@ -97,7 +97,7 @@ void ReaderEntity::close() {
   DomainCore& domain = *topic_->participant()->core();
   const EndpointFacts& facts = core_->facts();
   listen(domain, core_->board(), {});
-  if (!told_) return;
+  if (!enabled_) return;
   if (!builtin()) domain.withdraw(facts.id);
   const std::lock_guard lock(domain.monitor().mutex);
   domain.timers().remove(facts.id);
@@ -108,7 +108,7 @@ void ReaderEntity::close() {
 }
 
 std::vector<ReadSample> ReaderEntity::get(const SampleSelection& which, bool take) {
-  if (!told_)
+  if (!enabled_)
     throw dds::core::NotEnabledError("topic " + topic_->name() + ": the reader is not enabled; call enable() first");
   DomainCore& domain = *topic_->participant()->core();
   const std::lock_guard lock(domain.monitor().mutex);

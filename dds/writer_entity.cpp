@@ -46,13 +46,13 @@ WriterEntity::WriterEntity(std::shared_ptr<Surroundings> publisher, std::shared_
 
 void WriterEntity::enable() {
   const std::lock_guard changing(changing_);
-  if (told_) return;
+  if (enabled_) return;
   if (!publisher_->enabled()) throw dds::core::PreconditionNotMetError("the publisher is not enabled; enable it first");
   tell();
 }
 
 void WriterEntity::check_enabled() const {
-  if (!told_)
+  if (!enabled_)
     throw dds::core::NotEnabledError("topic " + topic_->name() + ": the writer is not enabled; call enable() first");
 }
 
@@ -64,7 +64,7 @@ void WriterEntity::tell() {
   {
     const std::lock_guard lock(domain.monitor().mutex);
     core_->change(facts.qos);
-    told_ = true;  // ahead of matches: a listener that hears of one writes
+    enabled_ = true;  // ahead of matches: a listener that hears of one writes
     domain.hub(facts.topic).add_writer(core_);
     watch(domain, core_);
     if (facts.qos.liveliness == 0 && facts.qos.times.lease != endless) domain.beat_for(facts.id, facts.qos.times.lease);
@@ -76,7 +76,7 @@ void WriterEntity::tell() {
     domain.timers().remove(facts.id);
     domain.beat_no_more_for(facts.id);
     domain.hub(facts.topic).remove_writer(facts.id);
-    told_ = false;
+    enabled_ = false;
     throw;
   }
 }
@@ -89,10 +89,10 @@ void WriterEntity::change(const dds::pub::qos::DataWriterQos& qos) {
   const WriterRules rules = writer_rules(qos);
   core_->change_rules(rules);
   DomainCore& domain = *topic_->participant()->core();
-  if (told_) outside([&] { domain.announce(facts); });
+  if (enabled_) outside([&] { domain.announce(facts); });
   qos_.set(qos);
   const std::lock_guard lock(domain.monitor().mutex);
-  if (told_) watch(domain, core_);
+  if (enabled_) watch(domain, core_);
 }
 
 void WriterEntity::assert_liveliness() {
@@ -107,7 +107,7 @@ void WriterEntity::close() {
   DomainCore& domain = *topic_->participant()->core();
   const EndpointFacts& facts = core_->facts();
   listen(domain, core_->board(), {});
-  if (!told_) return;
+  if (!enabled_) return;
   bool ended = false;
   try {
     core_->end();

@@ -9,6 +9,11 @@
 namespace spindrift::rpc {
 namespace {
 
+/// Before anything is made of them: none of it would be sound.
+const RpcOptions& checked(const RpcOptions& options) {
+  CHECK(options.check().ok());
+  return options;
+}
 Duration progress_interval(const RpcOptions& options) { return options.retransmit_after / 8; }
 Duration silence_interval(const RpcOptions& options) { return options.silence_max / 16; }
 
@@ -16,14 +21,13 @@ Duration silence_interval(const RpcOptions& options) { return options.silence_ma
 
 RpcEndpoint::RpcEndpoint(PacketTransport& transport, TokenSource& tokens, const RpcOptions& options)
     : transport_(transport),
-      options_(options),
+      options_(checked(options)),
       payload_bytes_(transport.payload_bytes()),
       burst_(transport, options.burst_packets),
       world_{options_, payload_bytes_, burst_, counts_},
       budget_(options.sessions_max()),
       client_(world_, budget_, tokens),
       server_(world_, budget_, tokens) {
-  CHECK(options.check().ok());
   CHECK(payload_bytes_ >= payload_bytes_least && payload_bytes_ <= payload_bytes_most);
 }
 

@@ -234,24 +234,24 @@ void add_pace_options(CLI::App& command, DemoOptions& options) {
 void add_web_option(CLI::App& command, DemoOptions& options) {
   const auto take = [&options](const std::string& address) { options.web = address.empty() ? "127.0.0.1:0" : address; };
   command
-      .add_option_function<std::string>("--web", take, "Show the flight to browsers at this address (default 127.0.0.1:0)")
+      .add_option_function<std::string>("--web", take,
+                                        "Show the flight to browsers at this address (default 127.0.0.1:0), at the pace of "
+                                        "--speed")
       ->type_name("HOST:PORT")
-      ->expected(0, 1);
+      ->expected(0, 1)
+      ->excludes("--rate");
 }
 
 /// The texts of the help of `spindrift demo`.
 const CommandText demo_text{
     "demo", "Replay a recorded flight through a group of processes, and compare what they deliver",
-    "Every topic of the recording is a typed topic of a domain, goes through an ordered subgroup and is written by one "
-    "member;\n"
-    "all members deliver everything. `spindrift topic` reads them meanwhile, and a browser with --web.\n"
-    "In the middle one member is killed: the others go on in the next view, and the one next in line sends its samples "
-    "from "
-    "the\n"
-    "first that was not delivered. It is started again, joins, gets the state and catches up.\n"
-    "Succeeds only if every member delivered the same sequence in each subgroup, and of each topic exactly what the file "
-    "holds.\n"
-    "Of a broken recording the samples before the damage are replayed and compared; the exit code is 1 all the same.\n\n"
+    "Every topic of the recording is a typed topic of a domain, goes through an ordered subgroup and is written by\n"
+    "one member; all members deliver everything. `spindrift topic` reads them meanwhile, and a browser with --web.\n"
+    "In the middle one member is killed: the others go on in the next view, and the one next in line sends its\n"
+    "samples from the first that was not delivered. It is started again, joins, gets the state and catches up.\n"
+    "Succeeds only if every member delivered the same sequence in each subgroup, and of each topic exactly what the\n"
+    "file holds. Of a broken recording the samples before the damage are replayed and compared; the exit code is 1\n"
+    "all the same.\n\n"
     "Examples:\n"
     "  spindrift demo\n"
     "  spindrift demo --web\n"

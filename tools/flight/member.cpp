@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <spindrift/core/ids_text.hpp>
+
 #include "exit_code.hpp"
 #include "flight/plan.hpp"
 #include "flight/schedule.hpp"
@@ -139,9 +141,7 @@ class Progress {
   void on_view(const NewView& news) {
     if (finished_) return;
     log_.on_view(news);
-    std::string members;
-    for (const NodeId node : news.view.members) members += (members.empty() ? "" : ",") + std::to_string(node.value());
-    reporter_.report(report_view, members);
+    reporter_.report(report_view, as_argument(news.view.members));
   }
   /// `messages`: so many with this one.
   void on_delivery(Time now, std::uint64_t messages) {
