@@ -2,7 +2,9 @@
 #include <spindrift/views/revivable.hpp>
 
 #include <string>
+#include <vector>
 
+#include <spindrift/core/ids_text.hpp>
 #include <spindrift/views/epoch.hpp>
 #include <spindrift/views/links.hpp>
 #include <spindrift/views/versions.hpp>
@@ -10,11 +12,11 @@
 
 namespace spindrift::views {
 std::string nodes_in(const View& view, const RankSet& ranks) {
-  std::string nodes;
+  std::vector<NodeId> nodes;
   for (std::uint32_t i = 0; i < view.members.size(); ++i) {
-    if (ranks.contains(Rank(i))) nodes += (nodes.empty() ? "" : ",") + std::to_string(view.members[i].value());
+    if (ranks.contains(Rank(i))) nodes.push_back(view.members[i]);
   }
-  return nodes;
+  return as_argument(nodes);
 }
 
 Revivable revivable(Epoch& present, const Links& links) {

@@ -47,8 +47,8 @@ enum class PollMode : std::uint8_t {
 /// The ways of a poller beside the protocol.
 struct Polling {
   PollMode mode = PollMode::block;  ///< while there is nothing to do
-  Duration spin{};               ///< so long it spins before it sleeps
-  bool calls_listeners = false;  ///< of topics, which else are called on a thread of their own
+  Duration spin{};                  ///< so long it spins before it sleeps
+  bool calls_listeners = false;     ///< of topics, which else are called on a thread of their own
 };
 
 /// Immutable; copies share. Thread-safe.

@@ -74,6 +74,21 @@ class Caller : public dds::sub::NoOpDataReaderListener<Reading> {
   DataWriter<Reading> to_;
 };
 
+/// A participant that asks on one topic, and another one whose listener answers on the other.
+struct Conversation {
+  const PollerDomain domain{};
+  const DomainParticipant one{0}, other{0};
+  const Topic<Reading> asked{one, "asked"}, answered{one, "answered"};
+  const Topic<Reading> asked_there{other, "asked"}, answered_there{other, "answered"};
+  DataReader<Reading> answers{Subscriber(one), answered, all_of()};
+  DataWriter<Reading> writer{Publisher(one), asked};
+
+  [[nodiscard]] DataWriter<Reading> answering() const { return DataWriter<Reading>(Publisher(other), answered_there); }
+  [[nodiscard]] DataReader<Reading> heard_by(dds::sub::DataReaderListener<Reading>& listener) const {
+    return {Subscriber(other), asked_there, all_of(), &listener, StatusMask::data_available()};
+  }
+};
+
 /// Holds up the thread for listeners in one call, and looks whether another one comes meanwhile.
 class Holder : public dds::sub::NoOpDataReaderListener<Reading> {
  public:
@@ -123,24 +138,19 @@ class Dropper : public dds::sub::NoOpDataReaderListener<Reading> {
 }  // namespace
 
 TEST_CASE("a listener on the poller takes and writes, and is refused where it would wait for itself") {
-  const PollerDomain domain;
-  const DomainParticipant one(0), other(0);
-  const Topic<Reading> asked(one, "asked"), answered(one, "answered");
-  const Topic<Reading> asked_there(other, "asked"), answered_there(other, "answered");
-  DataReader<Reading> answers(Subscriber(one), answered, all_of());
-  Caller caller(other, DataWriter<Reading>(Publisher(other), answered_there));
-  DataReader<Reading> reader(Subscriber(other), asked_there, all_of(), &caller, StatusMask::data_available());
-  DataWriter<Reading> writer(Publisher(one), asked);
-  for (std::int64_t value = 0; value < 50; ++value) writer.write({1, value});
-  CHECK(take(answers, 50).back().data().value == 149);
+  Conversation between;
+  Caller caller(between.other, between.answering());
+  DataReader<Reading> reader = between.heard_by(caller);
+  for (std::int64_t value = 0; value < 50; ++value) between.writer.write({1, value});
+  CHECK(take(between.answers, 50).back().data().value == 149);
   reader.listener(nullptr, StatusMask::none());
   CHECK_THAT(caller.waited_, Catch::Contains("in a listener on the poller") && Catch::Contains("dds_listeners = thread"));
   CHECK_THAT(caller.acknowledged_, Catch::Contains("waiting for what was written"));
   CHECK_THAT(caller.made_, Catch::Contains("telling the domain of an endpoint"));
   CHECK_THAT(caller.closed_, Catch::Contains("a listener cannot close its participant"));
-  writer.write({1, 99});
+  between.writer.write({1, 99});
   CHECK(take(reader, 1).at(0).data().value == 99);
-  CHECK(answers.take().length() == 0);
+  CHECK(between.answers.take().length() == 0);
 }
 
 TEST_CASE("the poller calls no listener while the thread calls one, which then goes on with what came") {
@@ -164,14 +174,9 @@ TEST_CASE("the poller calls no listener while the thread calls one, which then g
 }
 
 TEST_CASE("no answer of a listener on the poller is lost while others join and leave") {
-  const PollerDomain domain;
-  const DomainParticipant one(0), other(0);
-  const Topic<Reading> asked(one, "asked"), answered(one, "answered");
-  const Topic<Reading> asked_there(other, "asked"), answered_there(other, "answered");
-  DataReader<Reading> answers(Subscriber(one), answered, all_of());
-  Echo echo(DataWriter<Reading>(Publisher(other), answered_there));
-  DataReader<Reading> reader(Subscriber(other), asked_there, all_of(), &echo, StatusMask::data_available());
-  DataWriter<Reading> writer(Publisher(one), asked);
+  Conversation between;
+  Echo echo(between.answering());
+  DataReader<Reading> reader = between.heard_by(echo);
   std::atomic<bool> done{false};
   std::thread others([&] {
     for (int round = 0; round < 10; ++round) {
@@ -182,8 +187,8 @@ TEST_CASE("no answer of a listener on the poller is lost while others join and l
   // One at a time: an answer that is lost would be the last one.
   std::int64_t value = 0;
   for (; !done; ++value) {
-    writer.write({1, value});
-    CHECK(take(answers, 1).at(0).data().value == value);
+    between.writer.write({1, value});
+    CHECK(take(between.answers, 1).at(0).data().value == value);
   }
   others.join();
   CHECK(value > 0);

@@ -13,6 +13,7 @@
 #include <spindrift/core/log.hpp>
 
 #include "gate.hpp"
+#include "seed_under_way.hpp"
 #include "views/crash_points.hpp"
 #include "views/fleet.hpp"
 #include "views/minimize.hpp"
@@ -21,25 +22,15 @@
 
 namespace {
 
-volatile std::uint64_t seed_under_way = 0;
+using spindrift::sim::cpu_seconds;
+using spindrift::sim::seed_under_way;
 constexpr itimerval seed_cpu_time_max{{}, {60, 0}};  // of CPU time: a busy or paused machine is no endless step
 
 // A failed CHECK or an endless step ends the process: the seed must still be known.
 void name_seed(int signal) {
-  char text[128];
-  const int length =
-      std::snprintf(text, sizeof text, "seed %llu: violated %s\n", static_cast<unsigned long long>(seed_under_way),
-                    signal == SIGVTALRM ? "L1: a step does not return"
-                    : signal == SIGABRT ? "CHECK"
-                                        : "memory safety");
-  if (length > 0) (void)!write(STDERR_FILENO, text, static_cast<std::size_t>(length));
-  _exit(1);
-}
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  spindrift::sim::end_by(signal == SIGVTALRM ? "L1: a step does not return"
+                         : signal == SIGABRT ? "CHECK"
+                                             : "memory safety");
 }
 
 struct CrashPoints {

@@ -7,25 +7,15 @@
 #include <unistd.h>
 
 #include "rpc_run.hpp"
+#include "seed_under_way.hpp"
 
 namespace {
 
-volatile std::uint64_t seed_under_way = 0;
+using spindrift::sim::cpu_seconds;
+using spindrift::sim::seed_under_way;
 
 // A failed CHECK ends the process: the seed must still be known.
-void name_seed(int) {
-  char text[64];
-  const int length =
-      std::snprintf(text, sizeof text, "seed %llu: violated CHECK\n", static_cast<unsigned long long>(seed_under_way));
-  if (length > 0) (void)!write(STDERR_FILENO, text, static_cast<std::size_t>(length));
-  _exit(1);
-}
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+void name_seed(int) { spindrift::sim::end_by("CHECK"); }
 
 }  // namespace
 
