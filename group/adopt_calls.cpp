@@ -18,7 +18,19 @@ Result<View> adopted(const LogAdoption& adoption, const views::Epoch& present) {
       .fix("see who is gone, spindrift group why, and say it again");
 }
 
+/// The member has no view to adopt a log in, and one comes by itself.
+bool comes_to_a_view(views::MemberState state) {
+  return state == views::MemberState::installing || state == views::MemberState::changing ||
+         state == views::MemberState::concluding;
+}
+
 }  // namespace
+
+void AdoptCalls::tell(Call& call, views::Member& member) {
+  auto told = views::adopt_log(member, call.adoption.subgroup, call.adoption.from, call.adoption.force);
+  if (!told) call.outcome = std::move(told).error();
+  else call.of = member.epoch()->id();
+}
 
 Error AdoptCalls::late() {
   return Error(ErrorKind::timed_out, "the next view has not begun in time: it may still begin with that log")
@@ -26,17 +38,16 @@ Error AdoptCalls::late() {
 }
 
 void AdoptCalls::take(views::Member& member) {
+  if (comes_to_a_view(member.state())) return calls_.take([](const Call&) {});
   calls_.take([&](Call& call) {
-    if (call.of) return;
-    auto told = views::adopt_log(member, call.adoption.subgroup, call.adoption.from, call.adoption.force);
-    if (!told) call.outcome = std::move(told).error();
-    else call.of = member.epoch()->id();
+    if (!call.of) tell(call, member);
   });
 }
 
-void AdoptCalls::on_active(const views::Member& member) {
+void AdoptCalls::on_active(views::Member& member) {
   calls_.look([&](Call& call) {
-    if (call.of && *call.of < member.epoch()->id()) call.outcome = adopted(call.adoption, *member.epoch());
+    if (!call.of) tell(call, member);
+    else if (*call.of < member.epoch()->id()) call.outcome = adopted(call.adoption, *member.epoch());
   });
 }
 

@@ -38,9 +38,10 @@ class AdoptCalls {
 
   // The poller.
   [[nodiscard]] bool any() const noexcept { return calls_.any(); }
+  /// Between two views calls are kept for the one that comes.
   void take(views::Member& member);
   /// All members of the present view are in it.
-  void on_active(const views::Member& member);
+  void on_active(views::Member& member);
   /// This member is in no view any more.
   void on_end(const Error& why) { calls_.on_end(why); }
 
@@ -51,6 +52,7 @@ class AdoptCalls {
     std::optional<Result<View>> outcome{};
   };
 
+  static void tell(Call& call, views::Member& member);
   [[nodiscard]] static Error late();
 
   CallList<Call> calls_;

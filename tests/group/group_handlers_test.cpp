@@ -4,6 +4,9 @@
 #include <chrono>
 #include <future>
 
+#include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/core/runtime_path.hpp>
+#include <spindrift/group/roster_service.hpp>
 #include <spindrift/group/status.hpp>
 
 #include "group_fixture.hpp"
@@ -166,6 +169,40 @@ TEST_CASE("a handler on its own thread may take longer than silence may last: me
   CHECK(third->view().members == everybody);
   CHECK(busy.view().members == everybody);
   for (Group* each : {third.get(), other.get(), &busy}) each->leave();
+}
+
+TEST_CASE("who has a log adopted while a view is ending is answered in the next one") {
+  GroupFixture fixture;
+  std::promise<void> begun;
+  std::promise<void> release;
+  std::unique_ptr<Group> other;
+  std::thread joining([&] { other = std::make_unique<Group>(fixture.config(1, 2)); });
+  Group busy(fixture.config(0, 2));
+  joining.join();
+  busy.subgroup("orders").on_delivery(
+      [&](std::span<const Delivery>) {
+        begun.set_value();
+        release.get_future().wait();
+      },
+      HandlerThread::own);
+  other->subgroup("orders").on_delivery([](auto) {});
+  other->subgroup("orders").send("one");
+  begun.get_future().wait();
+  std::thread leaver([&] { other->leave(); });
+  const std::string status = group_directory(fixture.directory(), "test") + "/" + status_file_name(NodeId(0));
+  while (value_or_throw(group::read_status(status)).state == "active") std::this_thread::yield();
+  const auto runtime = value_or_throw(GuardedDirectory::open(fixture.directory(), "test"));
+  auto adopting = std::async(std::launch::async, [&] {
+    group::RosterCall call{{}, std::chrono::seconds(20)};
+    call.adopt = group::LogAdoption{"nothing", NodeId(0), true};
+    return group::change_roster_through(runtime, NodeId(0), call);
+  });
+  // That it waits has no event: on a busy machine a call that is refused too early may go unnoticed, never the other way.
+  CHECK(adopting.wait_for(std::chrono::milliseconds(300)) == std::future_status::timeout);
+  release.set_value();
+  CHECK(adopting.get().error().message() == "the group has no subgroup nothing");
+  leaver.join();
+  busy.leave();
 }
 
 TEST_CASE("a member whose handler is stuck while a view is to end ends by itself and says which, and the others go on") {
