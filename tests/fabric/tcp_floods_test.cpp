@@ -213,11 +213,13 @@ TEST_CASE(
     "nobody") {
   Keys keys;
   Members members(keys);
+  const Log log(members.directory);
+  const std::size_t descriptors = held().descriptors;
+  const Time begun = now();
+  std::size_t joined = 0;
   for (const std::size_t sources : {1U, 40U}) {
     CAPTURE(sources);
-    const std::size_t before = members.b.count(Event::Kind::connected), descriptors = held().descriptors;
-    const Time begun = now();
-    std::size_t joined = 0;
+    const std::size_t before = members.b.count(Event::Kind::connected);
     {
       Storm storm(keys, sources);
       members.exchange_until(
@@ -226,7 +228,7 @@ TEST_CASE(
             return storm.calls() >= 300;
           },
           [&] { return std::to_string(storm.calls()) + " calls, " + std::to_string(storm.joined()) + " joined"; });
-      joined = storm.joined();
+      joined += storm.joined();
     }
     // The member still holds connections of callers that are gone, and may take some of them for joins.
     members.exchange_until(
@@ -239,14 +241,15 @@ TEST_CASE(
                  std::to_string(members.b.count(Event::Kind::connected)) + " came, " +
                  std::to_string(members.b.count(Event::Kind::lost)) + " left";
         });
+    // Both storms are judged together, for a descriptor that was open at the first look may hide a join that comes later.
     const auto seconds = std::chrono::duration<double>(now() - begun).count();
-    const std::size_t came = members.b.count(Event::Kind::connected) - before;
-    CHECK(came > 0);
+    const std::size_t came = members.b.count(Event::Kind::connected);
+    CHECK(came > before);
     CHECK(static_cast<double>(came) <= calls_at_once + calls_per_second * (seconds + 1));
     CHECK(joined >= came);
   }
+  for (int i = 0; i < 10; ++i) members.exchange();
+  CHECK(members.a.inbox.empty());
   const auto of_node_3 = [](const Event& event) { return event.node == NodeId(3); };
   CHECK(std::all_of(members.b.inbox.begin(), members.b.inbox.end(), of_node_3));
-  members.b.inbox.clear();
-  members.check_undisturbed();
 }
