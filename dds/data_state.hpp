@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <spindrift/dds/read_sample.hpp>
 #include <spindrift/dds/core.hpp>
 
 namespace dds::sub::status {
 
-/// A set of states of one kind, by OMG's bits.
+/// A set of states of one kind, by OMG's bits. `(a & b).any()`: they have states in common.
 template <int which>
 class StateSet {
  public:
@@ -18,6 +19,12 @@ class StateSet {
   friend constexpr StateSet operator|(StateSet some, StateSet others) noexcept {
     return StateSet(some.bits_ | others.bits_);
   }
+  friend constexpr StateSet operator&(StateSet some, StateSet others) noexcept {
+    return StateSet(some.bits_ & others.bits_);
+  }
+  [[nodiscard]] constexpr unsigned long to_ulong() const noexcept { return bits_; }
+  [[nodiscard]] constexpr bool any() const noexcept { return bits_ != 0; }
+  [[nodiscard]] constexpr bool none() const noexcept { return bits_ == 0; }
 
  private:
   std::uint32_t bits_;
@@ -27,6 +34,8 @@ class SampleState : public StateSet<1> {
  public:
   using StateSet::StateSet;
   constexpr SampleState(StateSet set) noexcept : StateSet(set) {}  // NOLINT: implicit by design
+  /// The names of its states, as "READ|NOT_READ"; "none" of an empty set.
+  [[nodiscard]] std::string to_string() const;
   static constexpr SampleState read() noexcept { return SampleState(1); }
   static constexpr SampleState not_read() noexcept { return SampleState(2); }
   static constexpr SampleState any() noexcept { return SampleState(3); }
@@ -35,6 +44,7 @@ class ViewState : public StateSet<2> {
  public:
   using StateSet::StateSet;
   constexpr ViewState(StateSet set) noexcept : StateSet(set) {}  // NOLINT: implicit by design
+  [[nodiscard]] std::string to_string() const;
   static constexpr ViewState new_view() noexcept { return ViewState(1); }
   static constexpr ViewState not_new_view() noexcept { return ViewState(2); }
   static constexpr ViewState any() noexcept { return ViewState(3); }
@@ -43,6 +53,7 @@ class InstanceState : public StateSet<3> {
  public:
   using StateSet::StateSet;
   constexpr InstanceState(StateSet set) noexcept : StateSet(set) {}  // NOLINT: implicit by design
+  [[nodiscard]] std::string to_string() const;
   static constexpr InstanceState alive() noexcept { return InstanceState(1); }
   static constexpr InstanceState not_alive_disposed() noexcept { return InstanceState(2); }
   static constexpr InstanceState not_alive_no_writers() noexcept { return InstanceState(4); }

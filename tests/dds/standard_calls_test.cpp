@@ -309,3 +309,17 @@ TEST_CASE("entities without their types are cast to what they are, and are compa
   mask << StatusMask::data_available() << StatusMask::sample_lost();
   CHECK(mask == (StatusMask::data_available() | StatusMask::sample_lost()));
 }
+
+TEST_CASE("states are told apart by &, and are said in words") {
+  using dds::sub::status::InstanceState;
+  using dds::sub::status::SampleState;
+  using dds::sub::status::ViewState;
+  const InstanceState state = InstanceState::not_alive_disposed();
+  CHECK((state & InstanceState::not_alive_mask()).any());
+  CHECK((state & InstanceState::alive()).none());
+  CHECK((state & InstanceState::any()).to_ulong() == 2);
+  CHECK(state.to_string() == "NOT_ALIVE_DISPOSED");
+  CHECK(InstanceState::not_alive_mask().to_string() == "NOT_ALIVE_DISPOSED|NOT_ALIVE_NO_WRITERS");
+  CHECK(SampleState::any().to_string() == "READ|NOT_READ");
+  CHECK(ViewState(ViewState::new_view() & ViewState::not_new_view()).to_string() == "none");
+}
