@@ -333,6 +333,16 @@ class Bridges(unittest.TestCase):
         self.assertLess(last, first + 16 * 1024, f'{first} KiB became {last} KiB')
         self.assertEqual(bridge.end()['readings']['from_cyclone']['samples'], 86400)
 
+    def test_a_topic_that_neither_domain_has_is_said_once_and_mirrored_when_one_has_it(self):
+        bridge = self.bridge('readings', 'raedings')
+        bridge.expect(event='awaited', topic='raedings')
+        bridge.expect(event='awaited', topic='readings')
+        self.cyclone('writer')
+        self.spindrift()
+        bridge.mirrors()
+        bridge.end()
+        self.assertEqual(len([each for each in bridge.events if each['event'] == 'awaited']), 2)
+
     def test_what_is_wrong_with_its_command_line_is_said(self):
         for words, part in ((['bridge'], 'is given no TOPIC'), (['bridge', 'a', '--direction', 'up'], 'up'),
                             (['bridge', 'a', '--cyclone-domain', '500'], 'cyclone-domain')):

@@ -24,6 +24,8 @@ using Json = nlohmann::json;
 constexpr int bridge_json_version = 1;
 constexpr const char* to_words = "to Cyclone DDS";
 constexpr const char* from_words = "from Cyclone DDS";
+/// Endpoints of Cyclone DDS are known within one of its rounds of discovery, and those of a domain at once.
+constexpr std::chrono::seconds known_after(3);
 
 void print_json(Json object) { value_or_throw(print_line(one_line_of(versioned(bridge_json_version, std::move(object))))); }
 
@@ -77,6 +79,14 @@ std::optional<Error> fault_of(const CycloneEndpoint& endpoint, const topics::Dyn
 
 }  // namespace
 
+MirroredTopic::MirroredTopic(std::string name, topics::DynamicParticipant& participant, const CycloneSide& side,
+                             const BridgeOptions& options)
+    : name_(std::move(name)),
+      participant_(participant),
+      side_(side),
+      options_(options),
+      known_by_(std::chrono::steady_clock::now() + known_after) {}
+
 void MirroredTopic::look(const AnnouncedTopic* ours) {
   if (to_ && to_->failure()) throw Exception(*to_->failure());
   if (from_ && from_->failure()) throw Exception(*from_->failure());
@@ -88,8 +98,9 @@ void MirroredTopic::look(const AnnouncedTopic* ours) {
     end_from_cyclone();
     end_to_cyclone();
     type_.reset();
-    return;
+    return say_if_nobody_has_it();
   }
+  known_by_.reset();
   try {
     if (const auto elder = elder_bridge(ours)) throw Exception(mirrored_already(*elder));
     value_or_throw(agree(ours, theirs));
@@ -212,6 +223,15 @@ void MirroredTopic::refuse(const Error& reason) {
   said_ = text;
   if (options_.json) return print_json({{"event", "refused"}, {"topic", name_}, {"error", tools::json_of(reason)}});
   fmt::print(stderr, "spindrift: topic {} is not mirrored: {}\n", harmless(name_), harmless(text));
+}
+
+// A name that is misspelled would else go unnoticed.
+void MirroredTopic::say_if_nobody_has_it() {
+  if (!known_by_ || std::chrono::steady_clock::now() < *known_by_) return;
+  known_by_.reset();
+  if (options_.json) return print_json({{"event", "awaited"}, {"topic", name_}});
+  fmt::print(stderr, "spindrift: topic {}: neither domain has it so far; it is mirrored once one of them does\n",
+             harmless(name_));
 }
 
 void MirroredTopic::say_mirrored(const char* direction, const EndpointQos& qos) {

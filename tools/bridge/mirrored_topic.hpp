@@ -1,6 +1,7 @@
 // One topic of a bridge: what both sides have of it, and its mirrors.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,8 +15,7 @@ namespace spindrift::tools::bridge {
 class MirroredTopic {
  public:
   MirroredTopic(std::string name, topics::DynamicParticipant& participant, const CycloneSide& side,
-                const BridgeOptions& options)
-      : name_(std::move(name)), participant_(participant), side_(side), options_(options) {}
+                const BridgeOptions& options);
 
   /// Makes the mirrors that there are to be, and ends others. `ours`: null: nobody of Spindrift's domain has the topic.
   /// Throws what ends the bridge.
@@ -35,6 +35,7 @@ class MirroredTopic {
   void end_to_cyclone();
   void end_from_cyclone();
   void refuse(const Error& reason);
+  void say_if_nobody_has_it();
   void say_mirrored(const char* direction, const topics::EndpointQos& qos);
   void say_left_out(const std::vector<const CycloneEndpoint*>& theirs);
 
@@ -52,6 +53,8 @@ class MirroredTopic {
     MirrorCounts to{}, from{};
     std::uint64_t from_when_to_began = 0;
   } past_;
+  /// By then somebody would be known, if there were anybody; nothing: somebody was, or that nobody is has been said.
+  std::optional<std::chrono::steady_clock::time_point> known_by_;
   std::string said_;      // the latest reason why it is not mirrored
   std::string left_out_;  // the latest policies that are not taken over
 };
