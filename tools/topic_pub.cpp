@@ -64,6 +64,14 @@ class JsonPlace {
   std::vector<Within> within_;
 };
 
+/// The library's words without its name for the error: "line 1, column 2: syntax error while parsing object key …".
+std::string words_of(const topics::SampleJson::parse_error& mistake) {
+  constexpr std::string_view before = "parse error at ";
+  const std::string_view text = mistake.what();
+  const auto at = text.find(before);
+  return std::string(at == std::string_view::npos ? text : text.substr(at + before.size()));
+}
+
 topics::SampleJson parsed(std::string_view text, const std::string& place) {
   JsonPlace at(place);
   try {
@@ -74,7 +82,7 @@ topics::SampleJson parsed(std::string_view text, const std::string& place) {
                         .at(at.text())
                         .fix("write one within the range of its field, or \"Infinity\" where it has a point"));
   } catch (const topics::SampleJson::parse_error& mistake) {
-    throw Exception(Error(ErrorKind::bad_input, fmt::format("it is no JSON: {}", mistake.what()))
+    throw Exception(Error(ErrorKind::bad_input, "it is no JSON: " + words_of(mistake))
                         .at(place)
                         .fix("write a sample as one JSON object, in quotes of the shell: '{\"id\": 1}'"));
   }

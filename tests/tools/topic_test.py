@@ -111,7 +111,7 @@ class Topics(unittest.TestCase):
         wrong = run('pub', 'readings', good, good.replace('[0, 0]', '[0, 65536]'), code=1).stderr
         self.assertIn('sample 2: $.counts[1]: 65536 is no value of this field; fix: write a whole number, 0 to 65535', wrong)
         self.assertIn('wrote 0 samples', wrong)
-        self.assertIn('sample 1: it is no JSON: ', run('pub', 'readings', '{', code=1).stderr)
+        self.assertIn('sample 1: it is no JSON: line 1, column 2: syntax error', run('pub', 'readings', '{', code=1).stderr)
         for place, reason in (('"value": 1e999', "$.value: a number is beyond all"), ('"value": 1, "value": 2', "$.value: the field is there twice"),
                               ('"value": 1, "counts": [0, {"a": 1, "a": 2}]', "$.counts[1].a: the field is there twice")):
             self.assertIn('sample 1: ' + reason, run('pub', 'readings', good.replace('"value": 1', place), code=1).stderr)
