@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <span>
 
 #include <spindrift/dds/assignable.hpp>
 #include <spindrift/dds/type_support.hpp>
@@ -59,8 +60,7 @@ std::string words(const char* policy, const char* offered, const char* requested
   return std::string(policy) + ": " + offered + " is offered, " + requested + " is requested";
 }
 
-template <std::size_t count>
-void compare(std::vector<QosMismatch>& to, std::uint32_t id, const char* policy, const char* const (&names)[count],
+void compare(std::vector<QosMismatch>& to, std::uint32_t id, const char* policy, std::span<const char* const> names,
              std::uint8_t offered, std::uint8_t requested) {
   if (offered < requested) to.push_back({id, words(policy, names[offered], names[requested])});
 }
@@ -151,22 +151,19 @@ std::optional<EndpointFacts> get_endpoint(ByteReader& from) {
 }
 
 std::vector<QosMismatch> mismatches(const EndpointQos& offered, const EndpointQos& requested) {
-  static constexpr const char* reliability[] = {"BEST_EFFORT", "RELIABLE"};
-  static constexpr const char* durability[] = {"VOLATILE", "TRANSIENT_LOCAL", "TRANSIENT", "PERSISTENT"};
   static constexpr const char* order[] = {"BY_RECEPTION_TIMESTAMP", "BY_SOURCE_TIMESTAMP"};
   static constexpr const char* scope[] = {"INSTANCE", "TOPIC"};
   static constexpr const char* access[] = {"no ordered access", "ordered access"};
   static constexpr const char* liveliness[] = {"AUTOMATIC", "MANUAL_BY_PARTICIPANT", "MANUAL_BY_TOPIC"};
-  static constexpr const char* ownership[] = {"SHARED", "EXCLUSIVE"};
   std::vector<QosMismatch> found;
-  compare(found, 11, "Reliability", reliability, offered.reliability, requested.reliability);
-  compare(found, 2, "Durability", durability, offered.durability, requested.durability);
+  compare(found, 11, "Reliability", reliability_names, offered.reliability, requested.reliability);
+  compare(found, 2, "Durability", durability_names, offered.durability, requested.durability);
   compare(found, 12, "DestinationOrder", order, offered.destination_order, requested.destination_order);
   compare(found, 3, "Presentation", scope, offered.access_scope, requested.access_scope);
   compare(found, 8, "Liveliness", liveliness, offered.liveliness, requested.liveliness);
   compare(found, 3, "Presentation", access, offered.ordered_access, requested.ordered_access);
   if (offered.ownership != requested.ownership)
-    found.push_back({6, words("Ownership", ownership[offered.ownership], ownership[requested.ownership])});
+    found.push_back({6, words("Ownership", ownership_names[offered.ownership], ownership_names[requested.ownership])});
   compare_times(found, 4, "Deadline", offered.times.deadline, requested.times.deadline);
   compare_times(found, 8, "Liveliness, lease_duration", offered.times.lease, requested.times.lease);
   compare_times(found, 5, "LatencyBudget", offered.times.latency, requested.times.latency);

@@ -1,6 +1,7 @@
 // Topics, writers and readers of a domain as participants tell each other of them, and whether a writer and a reader match.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -62,6 +63,11 @@ struct EndpointData {
   std::vector<std::uint8_t> group{};
   bool operator==(const EndpointData&) const = default;
 };
+
+// OMG's names of the policies' kinds, by their numbers.
+inline constexpr std::array<const char*, 2> reliability_names{"BEST_EFFORT", "RELIABLE"};
+inline constexpr std::array<const char*, 4> durability_names{"VOLATILE", "TRANSIENT_LOCAL", "TRANSIENT", "PERSISTENT"};
+inline constexpr std::array<const char*, 2> ownership_names{"SHARED", "EXCLUSIVE"};
 
 /// The qualities that are offered or requested, by the numbers of the policies' kinds, which are in the order of their
 /// strength.

@@ -18,12 +18,9 @@ using topics::AnnouncedTopic;
 
 constexpr int topics_json_version = 1;
 
-std::string reliability_of(const topics::EndpointQos& qos) { return qos.reliability == 0 ? "BEST_EFFORT" : "RELIABLE"; }
-std::string durability_of(const topics::EndpointQos& qos) {
-  constexpr const char* names[] = {"VOLATILE", "TRANSIENT_LOCAL", "TRANSIENT", "PERSISTENT"};
-  return names[qos.durability];
-}
-std::string ownership_of(const topics::EndpointQos& qos) { return qos.ownership == 0 ? "SHARED" : "EXCLUSIVE"; }
+std::string reliability_of(const topics::EndpointQos& qos) { return topics::reliability_names.at(qos.reliability); }
+std::string durability_of(const topics::EndpointQos& qos) { return topics::durability_names.at(qos.durability); }
+std::string ownership_of(const topics::EndpointQos& qos) { return topics::ownership_names.at(qos.ownership); }
 
 bool is_key(const topics::DynamicType& type, std::size_t field) {
   return std::find(type.keys().begin(), type.keys().end(), field) != type.keys().end();

@@ -2,7 +2,6 @@
 #include "cyclone_qos.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -12,7 +11,6 @@ namespace {
 using topics::EndpointQos;
 
 constexpr std::uint8_t volatile_kind = 0, transient_local = 1, reliable = 1;
-constexpr std::array durability_words{"VOLATILE", "TRANSIENT_LOCAL", "TRANSIENT", "PERSISTENT"};
 
 std::int64_t length_of(dds_duration_t length) { return length == DDS_INFINITY ? topics::endless : length; }
 
@@ -96,8 +94,8 @@ EndpointQos least(const EndpointQos& some, const EndpointQos& others) {
 }
 
 std::string words_of(const EndpointQos& qos) {
-  const std::string reliability = qos.reliability == reliable ? "RELIABLE" : "BEST_EFFORT";
-  const std::string durability = durability_words[std::min<std::size_t>(qos.durability, durability_words.size() - 1)];
+  const std::string reliability = topics::reliability_names.at(qos.reliability);
+  const std::string durability = topics::durability_names.at(qos.durability);
   if (qos.durability == volatile_kind) return reliability + ", " + durability;
   const auto depth = qos.durability == transient_local ? qos.kept.depth : qos.kept.service_depth;
   return fmt::format("{}, {} of the last {}", reliability, durability, depth);
