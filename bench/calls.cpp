@@ -79,7 +79,7 @@ class RandomTokens final : public rpc::TokenSource {
 class Echo final : public rpc::RequestHandler {
  public:
   void on_request(rpc::IncomingRequest& request) override {
-    const auto room = request.make_response(request.bytes().size());
+    const auto room = request.make_response(request.bytes().size()).value();
     std::memcpy(room.data(), request.bytes().data(), room.size());
     request.answer();
   }

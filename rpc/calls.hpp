@@ -35,18 +35,19 @@ struct RequestId {
   bool operator==(const RequestId&) const = default;
 };
 
-/// How a call ended. The first three travel with a response, so their numbers stay.
+/// How a call ended. The first four travel with a response, so their numbers stay.
 enum class CallStatus : std::uint8_t {
   answered = 0,    ///< the response is there
   unhandled = 1,   ///< the server has no handler for the request's type: it was not carried out
   failed = 2,      ///< the server's handler failed to make a response
+  overloaded = 3,  ///< the server has no memory left for it, and did not carry it out: worth another attempt, later
   too_large,       ///< carried out, but the response does not fit into the buffer for it
   timed_out,       ///< its deadline came first
   canceled,        ///< by `cancel`
   session_closed,  ///< by an end of the session that this side asked for
   peer_lost,       ///< the peer ended the session, refused it, or was silent for too long
 };
-inline constexpr std::uint8_t call_status_on_wire_last = 2;
+inline constexpr std::uint8_t call_status_on_wire_last = 3;
 [[nodiscard]] std::string_view to_string(CallStatus status) noexcept;
 
 struct CallAnswer {
@@ -116,9 +117,10 @@ class IncomingRequest {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   /// The message until the request is answered, copied if it has to be.
   [[nodiscard]] std::span<const std::byte> keep();
-  /// Room for a response of that size; a second call replaces the first. CHECKs `message_bytes_most`, and that there was no
-  /// answer.
-  [[nodiscard]] std::span<std::byte> make_response(std::size_t bytes);
+  /// Room for a response of that size; a second call replaces the first. Errors: resource (it is longer than a packet, and
+  /// beyond what the endpoint may keep: answer `overloaded` if nothing has been done yet, otherwise `failed`). CHECKs
+  /// `message_bytes_most`, and that there was no answer.
+  [[nodiscard]] Result<std::span<std::byte>> make_response(std::size_t bytes);
   /// Answers with the response that was made, which is none for any status but `answered`. CHECKs the same, and that the
   /// status is one of those that travel.
   void answer(CallStatus status = CallStatus::answered);

@@ -88,7 +88,8 @@ void ClientSession::on_packet(const ReceivedPacket& packet, Time now) {
     case PacketKind::credit_return: return on_credit_return(packet.header, now);
     case PacketKind::response: return on_response(packet, now);
     case PacketKind::dismiss: return end(CallStatus::peer_lost, SessionChange::dismissed);
-    default: return;  // a pong has been heard, which is all that it is for
+    case PacketKind::pong: return on_pong(packet.header);
+    default: return;
   }
 }
 
@@ -162,18 +163,35 @@ bool ClientSession::take_response_header(ClientSlot& slot, const ReceivedPacket&
 void ClientSession::on_response(const ReceivedPacket& packet, Time now) {
   ClientSlot* const slot = slot_in_turn(packet.header);
   if (slot == nullptr) return;
-  if (slot->received + 1 < slot->request_packets) {  // before all of the request is there
+  const auto status = static_cast<CallStatus>(packet.header.status);
+  const bool early = slot->received + 1 < slot->request_packets;  // before all of the request is there
+  if (early && status != CallStatus::unhandled && status != CallStatus::overloaded) {
     ++world_.counts.packets_strange;
     return;
   }
-  const std::uint32_t piece = slot->received + 1 - slot->request_packets;
+  const std::uint32_t piece = early ? 0 : slot->received + 1 - slot->request_packets;
   if (!take_response_header(*slot, packet, piece)) return;
   if (!packet.payload.empty()) {
     std::memcpy(slot->queued.call.response.data().data() + world_.payload_bytes * piece, packet.payload.data(),
                 packet.payload.size());
   }
   advance(*slot, packet.header, now);
-  if (slot->received == slot->sendable()) finish(*slot, static_cast<CallStatus>(packet.header.status));
+  if (early || slot->received == slot->sendable()) finish(*slot, status);
+}
+
+void ClientSession::on_pong(const PacketHeader& header) noexcept {
+  ClientSlot& slot = slots_[header.request % slots_per_session];
+  if (slot.request == header.request) slot.kept = false;
+}
+
+void ClientSession::tell_what_is_over() {
+  if (state_ != State::connected || !queue_.empty()) return;  // the calls that wait will have the slots
+  for (const ClientSlot& slot : slots_) {
+    if (slot.active() || !slot.kept) continue;
+    PacketHeader header = ends_.header(PacketKind::ping);
+    header.request = slot.request;
+    world_.burst.add_copied(ends_.route, header);
+  }
 }
 
 void ClientSession::start(ClientSlot& slot) {
@@ -265,6 +283,7 @@ void ClientSession::check_silence(Time now) {
     ++world_.counts.sessions_lost;
     return end(CallStatus::peer_lost, SessionChange::lost);
   }
+  tell_what_is_over();
   if (state_ != State::connected || now - std::max(heard_, asked_) < world_.options.silence_max / 4) return;
   asked_ = now;
   world_.burst.add_copied(ends_.route, ends_.header(PacketKind::ping));
@@ -274,6 +293,7 @@ void ClientSession::finish(ClientSlot& slot, CallStatus status) {
   credits_ += slot.sent - slot.received;
   QueuedCall over = std::move(slot.queued);
   slot.queued.number = 0;
+  slot.kept = slot.kept || slot.request_packets > 1 || slot.response_packets != 1;
   slot.sent = slot.received;
   --active_;
   tell(std::move(over), status);

@@ -30,6 +30,7 @@ struct ClientSlot {
   std::uint32_t received = 0;
   std::uint32_t ambiguous = 0;  ///< packets below it were sent twice: their answers do not say to which time they belong
   std::uint32_t attempts = 0;   ///< to go back, since a packet was received
+  bool kept = false;            ///< the server may have a buffer for more than a packet, of a call that is over
   Time progress{};              ///< since then something is awaited: the last packet received, or what was sent after it
 
   [[nodiscard]] bool active() const noexcept { return queued.number != 0; }
@@ -84,6 +85,8 @@ class ClientSession {
   void on_refuse(const PacketHeader& header);
   void on_credit_return(const PacketHeader& header, Time now);
   void on_response(const ReceivedPacket& packet, Time now);
+  void on_pong(const PacketHeader& header) noexcept;
+  void tell_what_is_over();
   /// The slot whose turn it is to get this packet; null if it is not.
   [[nodiscard]] ClientSlot* slot_in_turn(const PacketHeader& header) noexcept;
   /// Whether the first packet of a response, or a later one, fits what is known. Ends the call if its buffer is too small.

@@ -17,9 +17,11 @@ struct RpcOptions {
   std::uint32_t receive_packets = 8192;
   std::uint32_t queued_calls_max = 1024;  ///< of a session, beyond those in its slots
   std::uint32_t burst_packets = 32;       ///< sent in one call of the transport
-  /// Longer requests are `unhandled`. A client can have the server keep eight of them for each session, and as many
-  /// responses.
-  std::uint32_t message_bytes_max = 8u << 20;
+  std::uint32_t message_bytes_max = 8u << 20;  ///< longer requests are `unhandled`
+  /// Bytes of requests and responses longer than a packet that a server keeps, for all of its sessions and for each. A
+  /// request beyond them is `overloaded`. Beside them a session has room for eight requests and responses of a packet.
+  std::uint64_t kept_bytes_max = 256u << 20;
+  std::uint64_t session_kept_bytes_max = 64u << 20;
   /// A client repeats what was not answered for so long; after each repetition in vain twice as long, up to eight times.
   Duration retransmit_after = std::chrono::milliseconds(5);
   /// A peer that is not heard for so long is lost. Clients ping four times in it.
@@ -42,6 +44,7 @@ struct RpcCounts {
   std::uint64_t packets_out_of_turn = 0;  ///< repetitions, and what overtook a packet
   std::uint64_t retransmissions = 0;      ///< times that a client went back
   std::uint64_t sessions_refused = 0;     ///< by this endpoint
+  std::uint64_t requests_overloaded = 0;  ///< likewise, for want of memory, before a handler was called
   std::uint64_t sessions_lost = 0;
 };
 

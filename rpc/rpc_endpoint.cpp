@@ -24,7 +24,8 @@ RpcEndpoint::RpcEndpoint(PacketTransport& transport, TokenSource& tokens, const 
       options_(checked(options)),
       payload_bytes_(transport.payload_bytes()),
       burst_(transport, options.burst_packets),
-      world_{options_, payload_bytes_, burst_, counts_},
+      kept_(options.kept_bytes_max),
+      world_{options_, payload_bytes_, burst_, counts_, kept_},
       budget_(options.sessions_max()),
       client_(world_, budget_, tokens),
       server_(world_, budget_, tokens) {
@@ -97,6 +98,9 @@ Result<void> RpcOptions::check() const {
   if (receive_packets < credits) return bad("receive_packets is less than credits: there is room for no session");
   if (burst_packets == 0) return bad("burst_packets is 0: no packet could be sent");
   if (message_bytes_max > message_bytes_most) return bad("message_bytes_max is more than 8 MiB");
+  if (session_kept_bytes_max < message_bytes_max)
+    return bad("session_kept_bytes_max is less than message_bytes_max: the longest request would never be taken");
+  if (kept_bytes_max < session_kept_bytes_max) return bad("kept_bytes_max is less than session_kept_bytes_max");
   if (congestion.rtt_least <= Duration::zero()) return bad("congestion.rtt_least is not more than 0");
   if (congestion.rtt_high < congestion.rtt_low) return bad("congestion.rtt_high is less than congestion.rtt_low");
   if (retransmit_after <= Duration::zero()) return bad("retransmit_after is not more than 0");

@@ -53,7 +53,7 @@ class RpcEndpoint {
   /// For handlers that answer later, on this thread: as the functions of IncomingRequest, once it has returned. CHECKs that
   /// the request was not answered. Also when its session is over, the answer is owed.
   [[nodiscard]] std::span<const std::byte> kept(RequestId request) { return server_.kept(request); }
-  [[nodiscard]] std::span<std::byte> make_response(RequestId request, std::size_t bytes) {
+  [[nodiscard]] Result<std::span<std::byte>> make_response(RequestId request, std::size_t bytes) {
     return server_.make_response(request, bytes);
   }
   void answer(RequestId request, CallStatus status = CallStatus::answered) { server_.answer(request, status); }
@@ -71,6 +71,8 @@ class RpcEndpoint {
   /// Null if it is over.
   [[nodiscard]] const ClientSession* session(SessionId session) const noexcept { return client_.find(session); }
   [[nodiscard]] const RpcCounts& counts() const noexcept { return counts_; }
+  /// Bytes of requests and responses that are kept now, out of `kept_bytes_max`.
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept { return kept_.used(); }
   [[nodiscard]] std::uint64_t packets_sent() const noexcept { return burst_.packets_sent(); }
 
  private:
@@ -82,6 +84,7 @@ class RpcEndpoint {
   const std::size_t payload_bytes_;
   RpcCounts counts_;
   SendBurst burst_;
+  ByteBudget kept_;
   SessionWorld world_;
   SessionBudget budget_;
   RpcClient client_;

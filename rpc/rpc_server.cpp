@@ -22,7 +22,7 @@ ServerSession& RpcServer::session_of(RequestId request) {
 
 std::span<const std::byte> RpcServer::kept(RequestId request) { return session_of(request).keep(request.request); }
 
-std::span<std::byte> RpcServer::make_response(RequestId request, std::size_t bytes) {
+Result<std::span<std::byte>> RpcServer::make_response(RequestId request, std::size_t bytes) {
   return session_of(request).make_response(request.request, bytes);
 }
 

@@ -16,7 +16,7 @@ class RpcServer {
   /// As RpcEndpoint's.
   [[nodiscard]] Result<void> handle(std::uint8_t type, RequestHandler& handler);
   [[nodiscard]] std::span<const std::byte> kept(RequestId request);
-  [[nodiscard]] std::span<std::byte> make_response(RequestId request, std::size_t bytes);
+  [[nodiscard]] Result<std::span<std::byte>> make_response(RequestId request, std::size_t bytes);
   void answer(RequestId request, CallStatus status);
   void dismiss_all();
 

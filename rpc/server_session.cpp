@@ -2,29 +2,14 @@
 #include <spindrift/rpc/server_session.hpp>
 
 #include <cstring>
+#include <string>
 
 #include <spindrift/core/check.hpp>
 
 namespace spindrift::rpc {
-namespace {
-
-/// Larger buffers are not kept from one request of a slot to the next.
-constexpr std::size_t kept_bytes_max = 64 << 10;
-
-/// A buffer for so many bytes, the old one if it does.
-void provide(MessageBuffer& buffer, std::size_t bytes, std::size_t payload_bytes) {
-  if (buffer.empty() || buffer.capacity() < bytes) buffer = MessageBuffer(bytes, payload_bytes);
-  buffer.resize(bytes);
-}
-
-void drop_if_large(MessageBuffer& buffer) {
-  if (buffer.capacity() > kept_bytes_max) buffer = MessageBuffer();
-}
-
-}  // namespace
 
 ServerSession::ServerSession(const SessionWorld& world, const SessionEnds& ends, const RequestHandlers& handlers, Time now)
-    : world_(world), ends_(ends), handlers_(handlers), heard_(now) {
+    : world_(world), ends_(ends), handlers_(handlers), heard_(now), kept_(world) {
   for (std::uint32_t i = 0; i < slots_per_session; ++i) {
     slots_[i].request = i;
     slots_[i].small = MessageBuffer(world.payload_bytes, world.payload_bytes);
@@ -42,7 +27,7 @@ void ServerSession::on_packet(const ReceivedPacket& packet, Time now) {
   switch (packet.header.kind) {
     case PacketKind::request: return on_request(packet);
     case PacketKind::request_for_response: return on_request_for_response(packet.header);
-    case PacketKind::ping: return world_.burst.add_copied(ends_.route, ends_.header(PacketKind::pong));
+    case PacketKind::ping: return on_ping(packet.header);
     case PacketKind::leave: return end();
     default: return;
   }
@@ -59,8 +44,19 @@ void ServerSession::check_silence(Time now) {
   end();
 }
 
-bool ServerSession::wanted(const ServerSlot& slot) const noexcept {
-  return handlers_[slot.type] != nullptr && slot.request_bytes <= world_.options.message_bytes_max;
+void ServerSession::on_ping(const PacketHeader& ping) {
+  PacketHeader pong = ends_.header(PacketKind::pong);
+  ServerSlot& slot = slots_[ping.request % slots_per_session];
+  if (slot.request <= ping.request && slot.state != ServerSlot::State::handling) {
+    world_.burst.let_go(slot.burst);
+    kept_.drop(slot.message);
+    kept_.drop(slot.large);
+    slot.in_large = false;
+    slot.request = ping.request;
+    slot.state = ServerSlot::State::idle;
+  }
+  if (slot.request > ping.request || slot.state == ServerSlot::State::idle) pong.request = ping.request;
+  world_.burst.add_copied(ends_.route, pong);
 }
 
 void ServerSession::on_request(const ReceivedPacket& packet) {
@@ -77,8 +73,8 @@ void ServerSession::begin(ServerSlot& slot, const ReceivedPacket& packet) {
     return;
   }
   world_.burst.let_go(slot.burst);
-  drop_if_large(slot.large);
-  drop_if_large(slot.message);
+  kept_.drop_if_large(slot.large);
+  kept_.drop_if_large(slot.message);
   slot.state = ServerSlot::State::receiving;
   slot.type = header.request_type;
   slot.request = header.request;
@@ -86,12 +82,35 @@ void ServerSession::begin(ServerSlot& slot, const ReceivedPacket& packet) {
   slot.request_packets = packets_of(header.message_bytes, world_.payload_bytes);
   slot.received = 0;
   slot.late = false;
-  if (slot.request_packets > 1 && wanted(slot)) provide(slot.message, slot.request_bytes, world_.payload_bytes);
+  const CallStatus verdict = judge(slot);
+  if (verdict != CallStatus::answered) return refuse(slot, verdict);
   take_piece(slot, packet);
+}
+
+CallStatus ServerSession::judge(ServerSlot& slot) {
+  if (handlers_[slot.type] == nullptr || slot.request_bytes > world_.options.message_bytes_max) return CallStatus::unhandled;
+  if (slot.request_packets == 1 || kept_.provide(slot.message, slot.request_bytes)) return CallStatus::answered;
+  kept_.drop(slot.large);  // it was there only to be used again
+  if (kept_.provide(slot.message, slot.request_bytes)) return CallStatus::answered;
+  ++world_.counts.requests_overloaded;
+  return CallStatus::overloaded;
+}
+
+void ServerSession::refuse(ServerSlot& slot, CallStatus status) {
+  slot.request_packets = slot.received = 1;
+  slot.small.resize(0);
+  slot.in_large = false;
+  slot.status = status;
+  slot.state = ServerSlot::State::answered;
+  send_response(slot, 0);
 }
 
 void ServerSession::go_on(ServerSlot& slot, const ReceivedPacket& packet) {
   const PacketHeader& header = packet.header;
+  if (slot.state == ServerSlot::State::idle) {
+    ++world_.counts.packets_out_of_turn;
+    return;
+  }
   if (header.message_bytes != slot.request_bytes || header.request_type != slot.type) {
     ++world_.counts.packets_strange;
     return;
@@ -105,14 +124,11 @@ void ServerSession::go_on(ServerSlot& slot, const ReceivedPacket& packet) {
 
 void ServerSession::take_piece(ServerSlot& slot, const ReceivedPacket& packet) {
   const bool in_place = slot.request_packets == 1;
-  if (!in_place && wanted(slot)) {
-    std::memcpy(slot.message.piece(slot.received).data(), packet.payload.data(), packet.payload.size());
-  }
+  if (!in_place) std::memcpy(slot.message.piece(slot.received).data(), packet.payload.data(), packet.payload.size());
   ++slot.received;
   if (slot.received < slot.request_packets) return return_credit(slot, packet.header.packet);
   slot.state = ServerSlot::State::handling;
   ++handling_;
-  if (!wanted(slot)) return answer(slot.request, CallStatus::unhandled);
   handle(slot, in_place ? packet.payload : std::span<const std::byte>(slot.message.data()));
 }
 
@@ -174,23 +190,26 @@ ServerSlot& ServerSession::owing_slot(std::uint64_t request) {
 std::span<const std::byte> ServerSession::keep(std::uint64_t request) {
   ServerSlot& slot = owing_slot(request);
   if (slot.request_packets == 1 && slot.in_place.data() != nullptr) {
-    provide(slot.message, slot.request_bytes, world_.payload_bytes);
+    CHECK(kept_.provide(slot.message, slot.request_bytes));  // a message of one packet is not counted
     if (!slot.in_place.empty()) std::memcpy(slot.message.data().data(), slot.in_place.data(), slot.in_place.size());
     slot.in_place = {};
   }
   return slot.message.data();
 }
 
-std::span<std::byte> ServerSession::make_response(std::uint64_t request, std::size_t bytes) {
+Result<std::span<std::byte>> ServerSession::make_response(std::uint64_t request, std::size_t bytes) {
   ServerSlot& slot = owing_slot(request);
   CHECK(bytes <= message_bytes_most);
-  slot.in_large = bytes > world_.payload_bytes;
-  if (slot.in_large) {
-    provide(slot.large, bytes, world_.payload_bytes);
-  } else {
-    slot.small.resize(bytes);
+  slot.in_large = bytes > world_.payload_bytes && kept_.provide(slot.large, bytes);
+  if (slot.in_large || bytes <= world_.payload_bytes) {
+    slot.response().resize(bytes);
+    return slot.response().data();
   }
-  return slot.response().data();
+  slot.small.resize(0);
+  return Error(ErrorKind::resource, "there is no room for a response of " + std::to_string(bytes) + " bytes")
+      .at("a session that keeps " + std::to_string(kept_.bytes()) + " bytes, of an endpoint that keeps " +
+          std::to_string(world_.kept.used()))
+      .fix("answer `overloaded` or `failed`, or set kept_bytes_max and session_kept_bytes_max higher");
 }
 
 void ServerSession::answer(std::uint64_t request, CallStatus status) {
@@ -200,11 +219,14 @@ void ServerSession::answer(std::uint64_t request, CallStatus status) {
   slot.status = status;
   slot.state = ServerSlot::State::answered;
   --handling_;
+  kept_.drop_if_large(slot.message);
   send_response(slot, 0);
 }
 
 std::span<const std::byte> IncomingRequest::keep() { return session_.keep(id_.request); }
-std::span<std::byte> IncomingRequest::make_response(std::size_t bytes) { return session_.make_response(id_.request, bytes); }
+Result<std::span<std::byte>> IncomingRequest::make_response(std::size_t bytes) {
+  return session_.make_response(id_.request, bytes);
+}
 void IncomingRequest::answer(CallStatus status) { session_.answer(id_.request, status); }
 
 std::string_view to_string(CallStatus status) noexcept {
@@ -212,6 +234,7 @@ std::string_view to_string(CallStatus status) noexcept {
     case CallStatus::answered: return "answered";
     case CallStatus::unhandled: return "unhandled";
     case CallStatus::failed: return "failed";
+    case CallStatus::overloaded: return "overloaded";
     case CallStatus::too_large: return "too large";
     case CallStatus::timed_out: return "timed out";
     case CallStatus::canceled: return "canceled";

@@ -8,6 +8,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/rpc/calls.hpp>
+#include <spindrift/rpc/kept_messages.hpp>
 #include <spindrift/rpc/session_parts.hpp>
 #include <spindrift/rpc/wire.hpp>
 
@@ -18,7 +19,7 @@ using RequestHandlers = std::array<RequestHandler*, 256>;
 
 struct ServerSlot {
   enum class State : std::uint8_t {
-    idle,
+    idle,       ///< nothing of `request` is kept: there was none, or its client has said that it is over
     receiving,  ///< the request's first `received` packets are there
     handling,   ///< the handler was called, and owes an answer. Nothing of the slot changes until then
     answered,   ///< `response` is repeated as the client asks for it
@@ -30,7 +31,7 @@ struct ServerSlot {
   bool late = false;          ///< the handler has returned, and still owes the answer, or did then
   std::uint64_t request = 0;  ///< of the newest request; below, everything is over
   std::uint32_t request_bytes = 0;
-  std::uint32_t request_packets = 0;
+  std::uint32_t request_packets = 0;  ///< 1 for a request that was refused, whatever its size: it is answered by its first
   std::uint32_t received = 0;
   std::uint64_t burst = 0;              ///< the last one that refers to the response
   std::span<const std::byte> in_place;  ///< the request where the transport has it; empty unless its handler runs on it
@@ -67,20 +68,22 @@ class ServerSession {
   [[nodiscard]] bool owes(std::uint64_t request) const noexcept;
   /// As IncomingRequest; all CHECK `owes`.
   [[nodiscard]] std::span<const std::byte> keep(std::uint64_t request);
-  [[nodiscard]] std::span<std::byte> make_response(std::uint64_t request, std::size_t bytes);
+  [[nodiscard]] Result<std::span<std::byte>> make_response(std::uint64_t request, std::size_t bytes);
   void answer(std::uint64_t request, CallStatus status);
 
  private:
   [[nodiscard]] ServerSlot& owing_slot(std::uint64_t request);
   void on_request(const ReceivedPacket& packet);
   void on_request_for_response(const PacketHeader& header);
+  void on_ping(const PacketHeader& header);
   void begin(ServerSlot& slot, const ReceivedPacket& packet);
   void go_on(ServerSlot& slot, const ReceivedPacket& packet);
+  [[nodiscard]] CallStatus judge(ServerSlot& slot);
+  void refuse(ServerSlot& slot, CallStatus status);
   void take_piece(ServerSlot& slot, const ReceivedPacket& packet);
   void handle(ServerSlot& slot, std::span<const std::byte> bytes);
   void return_credit(const ServerSlot& slot, std::uint32_t packet);
   void send_response(ServerSlot& slot, std::uint32_t piece);
-  [[nodiscard]] bool wanted(const ServerSlot& slot) const noexcept;
 
   const SessionWorld& world_;
   SessionEnds ends_;
@@ -88,6 +91,7 @@ class ServerSession {
   bool ended_ = false;
   std::uint32_t handling_ = 0;
   Time heard_;
+  KeptMessages kept_;
   std::array<ServerSlot, slots_per_session> slots_;
 };
 

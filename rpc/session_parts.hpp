@@ -34,12 +34,33 @@ struct SessionEnds {
   }
 };
 
+/// Bytes that may be kept for peers, out of those that the owner allows.
+class ByteBudget {
+ public:
+  explicit ByteBudget(std::uint64_t most) noexcept : most_(most) {}
+  [[nodiscard]] std::uint64_t used() const noexcept { return used_; }
+  [[nodiscard]] bool take(std::uint64_t bytes) noexcept {
+    if (bytes > most_ - used_) return false;
+    used_ += bytes;
+    return true;
+  }
+  void give_back(std::uint64_t bytes) noexcept {
+    SPINDRIFT_CHECK(bytes <= used_);
+    used_ -= bytes;
+  }
+
+ private:
+  std::uint64_t most_;
+  std::uint64_t used_ = 0;
+};
+
 /// Things that all sessions of an endpoint use, and that outlive them.
 struct SessionWorld {
   const RpcOptions& options;
   std::size_t payload_bytes;
   SendBurst& burst;
   RpcCounts& counts;
+  ByteBudget& kept;
 };
 
 /// Packets that a peer may send are promised to it, out of those for which the transport has room: |RQ| / C sessions (eRPC,

@@ -1,26 +1,41 @@
-// Once sessions are connected and buffers made, calls take no memory.
+// Once sessions are connected and buffers made, calls take no memory; and peers that keep no rule take no more than a server
+// is allowed to keep.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
-#include <spindrift/rpc/rpc_endpoint.hpp>
+#include <malloc.h>
+
+#include "paper_network.hpp"
 
 namespace {
 
 std::size_t allocations = 0;
+std::size_t bytes_in_use = 0;
+std::size_t bytes_in_use_most = 0;
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++allocations;
-  if (void* const memory = std::malloc(bytes)) return memory;
-  throw std::bad_alloc();
+  void* const memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  bytes_in_use += ::malloc_usable_size(memory);
+  bytes_in_use_most = std::max(bytes_in_use_most, bytes_in_use);
+  return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  bytes_in_use -= ::malloc_usable_size(memory);
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  bytes_in_use -= ::malloc_usable_size(memory);
+  std::free(memory);
+}
 
 namespace spindrift::rpc {
 namespace {
@@ -82,7 +97,7 @@ class Caller final : public CallHandler, SessionHandler, RequestHandler, TokenSo
   }
   void on_session(SessionId, SessionChange) override {}
   void on_request(IncomingRequest& request) override {
-    const auto room = request.make_response(request.bytes().size());
+    const auto room = request.make_response(request.bytes().size()).value();
     std::copy(request.bytes().begin(), request.bytes().end(), room.begin());
     request.answer();
   }
@@ -117,6 +132,65 @@ TEST_CASE("calls of one packet, and of several, take no memory once they have be
     CHECK(allocations - before == 0);
     CHECK(client.answers > answered + 1000);
   }
+}
+
+/// Begins a request of the largest size in each slot of as many sessions as it is given, time and again.
+struct Greedy : PaperPair {
+  explicit Greedy(const RpcOptions& options) : PaperPair({.receive_packets = 32}, options) {}
+
+  void connect(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const SessionOffer offer{
+          .session = static_cast<std::uint32_t>(i), .credits = 32, .token = i + 1, .payload_bytes = payload_bytes_least};
+      say({.kind = PacketKind::connect}, encode(offer));
+    }
+    server.endpoint.step(now);
+    for (const PaperPacket& packet : on_the_way) {
+      const auto grant = decode_grant(std::span(packet.bytes).subspan(header_bytes));
+      if (packet.kind() == PacketKind::accept) grants.push_back(grant.value());
+    }
+    on_the_way.clear();
+  }
+  void begin_everywhere(std::uint64_t turn) {
+    const std::vector<std::byte> piece(payload_bytes_least);
+    for (const SessionGrant& grant : grants) {
+      for (std::uint64_t slot = 0; slot < slots_per_session; ++slot) {
+        say({.kind = PacketKind::request,
+             .request_type = 1,
+             .session = grant.session,
+             .token = grant.token,
+             .request = slots_per_session * turn + slot,
+             .message_bytes = message_bytes_most},
+            piece);
+      }
+      server.endpoint.step(now);
+      on_the_way.clear();
+    }
+  }
+  void say(const PacketHeader& header, std::span<const std::byte> payload) {
+    const auto head = encode(header);
+    std::vector<std::byte> bytes(head.begin(), head.end());
+    bytes.insert(bytes.end(), payload.begin(), payload.end());
+    server.transport.arrived.push_back({1, 2, std::move(bytes)});
+  }
+
+  std::vector<SessionGrant> grants;
+};
+
+TEST_CASE("clients that begin requests of 8 MiB in all slots of all sessions have a server keep what it may, and no more") {
+  const RpcOptions options{.kept_bytes_max = 40u << 20, .session_kept_bytes_max = 16u << 20};
+  Greedy pair(options);
+  pair.connect(64);
+  REQUIRE(pair.grants.size() == 64);
+  const std::size_t before = bytes_in_use;
+  bytes_in_use_most = before;
+  for (std::uint64_t turn = 1; turn <= 3; ++turn) pair.begin_everywhere(turn);
+  CHECK(pair.server.endpoint.kept_bytes() == 40u << 20);
+  CHECK(pair.server.endpoint.counts().requests_overloaded > 64);
+  CHECK(bytes_in_use_most - before < (40u << 20) / 16 * 17 + (1u << 20));  // with the packets' headers, and a burst
+  pair.rounds(40, std::chrono::milliseconds(100));                         // silence ends them
+  CHECK(pair.server.endpoint.kept_bytes() == 0);
+  CHECK(bytes_in_use < before);
 }
 
 }  // namespace

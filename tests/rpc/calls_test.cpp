@@ -168,7 +168,7 @@ TEST_CASE("a handler answers when it likes, from a copy of the request") {
   CHECK(pair.server.requests.size() == 1);
   CHECK(is_pattern(kept));
   CHECK(pair.server.endpoint.kept(held).data() == kept.data());
-  const auto room = pair.server.endpoint.make_response(held, 2000);
+  const auto room = pair.server.endpoint.make_response(held, 2000).value();
   for (std::size_t i = 0; i < room.size(); ++i) room[i] = PaperNode::pattern(i);
   pair.server.endpoint.answer(held);
   for (int i = 0; i < 50 && pair.client.answers.empty(); ++i) pair.round();
@@ -189,7 +189,7 @@ TEST_CASE("calls from within handlers of requests and of answers go out") {
     pair.server.call(back, 10, 10);
   };
   pair.server.when_answered = [&](const CallAnswer& answer) {
-    const auto room = pair.server.endpoint.make_response(held, answer.response.size());
+    const auto room = pair.server.endpoint.make_response(held, answer.response.size()).value();
     std::copy(answer.response.data().begin(), answer.response.data().end(), room.begin());
     pair.server.endpoint.answer(held);
   };

@@ -82,7 +82,7 @@ TEST_CASE("a response whose pieces do not fit together is not taken") {
     return header;
   };
   pair.say(pair.client, response(600, 0), 511);     // less than a first piece
-  pair.say(pair.client, response(600, 0, 3), 512);  // a status that does not travel
+  pair.say(pair.client, response(600, 0, 4), 512);  // a status that does not travel
   pair.say(pair.client, response(600, 0, 1), 512);  // a message with a failure
   pair.say(pair.client, response(600, 0), 512);
   pair.client.endpoint.step(pair.now);
@@ -97,6 +97,56 @@ TEST_CASE("a response whose pieces do not fit together is not taken") {
   pair.client.endpoint.step(pair.now);
   REQUIRE(pair.client.answers.size() == 1);
   CHECK(pair.client.answers[0].response.size() == 600);
+}
+
+TEST_CASE("a response that comes before the request is there is taken only if it refuses it") {
+  Forged pair;
+  pair.client.call(pair.session, 3000, 8);
+  pair.client.endpoint.step(pair.now);
+  PacketHeader header = pair.to_client;
+  header.request = pair.on_the_way.at(0).header().request;
+  header.message_bytes = 0;
+  for (const std::uint8_t status : {std::uint8_t{0}, std::uint8_t{2}}) {
+    header.status = status;
+    pair.say(pair.client, header, 0);
+  }
+  header.status = static_cast<std::uint8_t>(CallStatus::overloaded);
+  header.message_bytes = 8;
+  pair.say(pair.client, header, 8);
+  pair.client.endpoint.step(pair.now);
+  CHECK(pair.client.answers.empty());
+  CHECK(pair.client.endpoint.counts().packets_strange == 3);
+  header.message_bytes = 0;
+  pair.say(pair.client, header, 0);
+  pair.client.endpoint.step(pair.now);
+  REQUIRE(pair.client.answers.size() == 1);
+  CHECK(pair.client.answers[0].status == CallStatus::overloaded);
+  CHECK(pair.client.endpoint.session(pair.session)->credits() == 32);
+}
+
+TEST_CASE("a ping that ends a request which its handler still has leaves it alone") {
+  Forged pair;
+  RequestId held;
+  std::span<const std::byte> kept;
+  pair.server.serve = [&](IncomingRequest& request) {
+    held = request.id();
+    kept = request.keep();
+  };
+  for (std::uint16_t packet = 0; packet < 2; ++packet) pair.say(pair.server, pair.request(16, 1024, packet), 512);
+  PacketHeader ping = pair.to_server;
+  ping.kind = PacketKind::ping;
+  ping.message_bytes = 0;
+  for (const std::uint64_t over : {std::uint64_t{16}, ~std::uint64_t{7}}) {
+    ping.request = over;
+    pair.say(pair.server, ping, 0);
+  }
+  pair.server.endpoint.step(pair.now);
+  REQUIRE(pair.server.requests.size() == 1);
+  CHECK(kept.size() == 1024);
+  CHECK(std::count(kept.begin(), kept.end(), std::byte{7}) == 1024);
+  pair.server.endpoint.answer(held, CallStatus::failed);
+  pair.server.endpoint.step(pair.now);
+  CHECK(pair.on_the_way.back().header().status == 2);
 }
 
 TEST_CASE("credits that nobody took are not given") {

@@ -80,7 +80,7 @@ class PaperNode final : public CallHandler, public SessionHandler, public Reques
     echo(request);
   }
   static void echo(IncomingRequest& request) {
-    const auto room = request.make_response(request.bytes().size());
+    const auto room = request.make_response(request.bytes().size()).value();
     std::copy(request.bytes().begin(), request.bytes().end(), room.begin());
     request.answer();
   }

@@ -125,12 +125,36 @@ TEST_CASE("a call that ends twice, and one that ends without a cause, are found 
   twice.end(rpc::CallStatus::answered, ~twice.number);
   CHECK(twice.books.invariant() == "C4");
   using enum rpc::CallStatus;
-  for (const auto status : {answered, unhandled, failed, too_large, timed_out, canceled, session_closed, peer_lost}) {
+  for (const auto status :
+       {answered, unhandled, failed, overloaded, too_large, timed_out, canceled, session_closed, peer_lost}) {
     Booked booked;
     booked.end(status, ~booked.number);
     INFO(rpc::to_string(status));
     CHECK(booked.books.invariant() == "C4");
   }
+}
+
+TEST_CASE("a call is overloaded only where memory is scarce, and before it was carried out or for want of room (C4)") {
+  RpcPlan scarce = plan_with({});
+  scarce.options.kept_bytes_max = 1000;
+  Booked refused(scarce), carried_out(scarce), without_room(scarce);
+  refused.end(rpc::CallStatus::overloaded, 0);
+  CHECK(refused.books.clean());
+  carried_out.books.on_handled(1, carried_out.request);
+  carried_out.end(rpc::CallStatus::overloaded, 0);
+  CHECK(carried_out.books.invariant() == "C4");
+  without_room.books.on_handled(1, without_room.request);
+  without_room.books.of(without_room.number).without_room = true;
+  without_room.end(rpc::CallStatus::overloaded, 0);
+  CHECK(without_room.books.clean());
+}
+
+TEST_CASE("a server that keeps more than it may is found (C9)") {
+  Booked booked;
+  booked.books.check_kept(1, booked.plan.options.kept_bytes_max);
+  CHECK(booked.books.clean());
+  booked.books.check_kept(1, booked.plan.options.kept_bytes_max + 1);
+  CHECK(booked.books.invariant() == "C9");
 }
 
 TEST_CASE("a request that comes back otherwise is found (C5)") {

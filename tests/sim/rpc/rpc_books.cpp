@@ -13,7 +13,9 @@ namespace {
 constexpr std::uint64_t order_secret = 0x7b1d5a3c9e2f4068;
 
 std::uint64_t order_word(const RpcOrder& order) {
-  return mix(order.call ^ order_secret ^ std::uint64_t{order.response_bytes} << 32 ^ static_cast<std::uint64_t>(order.work));
+  // One after the other, so that no change of one field makes up for that of another.
+  return mix(mix(order.call ^ order_secret) ^ std::uint64_t{order.response_bytes} << 32 ^
+             static_cast<std::uint64_t>(order.work));
 }
 
 }  // namespace
@@ -76,6 +78,7 @@ bool RpcBooks::has_cause(const BookedCall& call, rpc::CallStatus status, Time no
   switch (status) {
     case answered: return call.handled == 1 && fits && !call.fails && call.handled_type;
     case unhandled: return call.handled == 0 && !call.handled_type;
+    case overloaded: return plan_.scarce_memory() && (call.handled == 0 || call.without_room);
     case failed: return call.handled == 1 && call.fails;
     case too_large: return call.handled == 1 && !fits;
     case timed_out: return now >= call.deadline;
@@ -135,7 +138,13 @@ void RpcBooks::on_taken(const rpc::ReceivedPacket& packet) {
   if (session == server_token_.end()) return;
   if (header.kind != rpc::PacketKind::credit_return && header.kind != rpc::PacketKind::response) return;
   SlotOnWire& slot = wire_[session->second][header.request % rpc::slots_per_session];
-  if (slot.request == header.request && slot.taken == header.packet && slot.taken < slot.sent) ++slot.taken;
+  if (slot.request != header.request || slot.taken != header.packet || slot.taken >= slot.sent) return;
+  slot.taken = header.status == 0 ? slot.taken + 1 : slot.sent;  // a refusal answers all that was sent
+}
+
+void RpcBooks::check_kept(std::uint32_t server, std::uint64_t bytes) {
+  if (bytes > plan_.options.kept_bytes_max)
+    violated("C9", fmt::format("node {} keeps {} bytes, of {}", server, bytes, plan_.options.kept_bytes_max));
 }
 
 void RpcBooks::check_credits(std::uint32_t credits, std::size_t open_calls, std::uint32_t agreed) {
@@ -149,7 +158,8 @@ void RpcBooks::check_all_ended() {
     const BookedCall& call = calls_[number];
     if (!call.ended && !call.orphan)
       return violated("C6", fmt::format("call {} of node {} to node {} never ends", number, call.caller, call.server));
-    if (call.has_to_be_answered && call.ended != rpc::CallStatus::answered)
+    const bool repeated = call.ended == rpc::CallStatus::overloaded && plan_.scarce_memory();
+    if (call.has_to_be_answered && call.ended != rpc::CallStatus::answered && !repeated)
       return violated("C6", fmt::format("call {} of node {} to node {} is not answered, though all is well", number,
                                         call.caller, call.server));
   }

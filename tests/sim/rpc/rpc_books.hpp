@@ -45,7 +45,8 @@ struct BookedCall {
   bool handled_type = true;
   bool fails = false;
   bool canceled = false;
-  bool closed = false;  ///< its caller closed the session
+  bool closed = false;          ///< its caller closed the session
+  bool without_room = false;    ///< there was no memory for its response
   Time deadline = never;
   std::uint32_t handled = 0;
   std::optional<rpc::CallStatus> ended{};
@@ -67,6 +68,8 @@ class RpcBooks {
   /// A packet as an endpoint sends it, and as one takes it. After going back a client may have more under way than credits.
   void on_sent(const rpc::ReceivedPacket& packet, bool went_back);
   void on_taken(const rpc::ReceivedPacket& packet);
+  /// A server keeps so many bytes of messages.
+  void check_kept(std::uint32_t server, std::uint64_t bytes);
   void check_credits(std::uint32_t credits, std::size_t open_calls, std::uint32_t agreed);
   void check_all_ended();
   [[nodiscard]] bool all_ended() const;

@@ -47,6 +47,13 @@ void draw_faults(RpcPlan& plan, Random& random) {
   }
 }
 
+void draw_memory(rpc::RpcOptions& options, Random& random) {
+  if (random.chance(2, 3)) return;
+  options.message_bytes_max = 33 * 1024;  // of what `draw_work` makes
+  options.session_kept_bytes_max = options.message_bytes_max * random.pick({1u, 2u, 4u});
+  options.kept_bytes_max = options.session_kept_bytes_max * random.pick({1u, 2u});
+}
+
 }  // namespace
 
 RpcPlan RpcPlan::of(std::uint64_t seed) {
@@ -69,6 +76,7 @@ RpcPlan RpcPlan::of(std::uint64_t seed) {
   draw_work(plan, random);
   draw_faults(plan, random);
   draw_congestion(plan.options.congestion, random);
+  draw_memory(plan.options, random);
   return plan;
 }
 
@@ -77,11 +85,11 @@ std::string RpcPlan::describe() const {
       "seed {}: {} nodes, {} calls each up to {} bytes every {} us, {} bytes a packet, {} credits{}, silence {} ms; of a "
       "thousand "
       "{} later, {} nested, {} given up, {} closed; of a thousand packets {} lost, {} twice, {} strange; {} + {} us, "
-      "hostile {}, link {} MB/s",
+      "hostile {}, link {} MB/s; {} bytes kept, {} of a session",
       seed, nodes, calls, bytes_max, between_calls / microsecond, payload_bytes, options.credits, scarce ? " (scarce)" : "",
       options.silence_max.count() / millisecond, later, nested, given_up, closed, packets.lost, packets.twice,
       packets.strange, packets.delay / microsecond, packets.jitter / microsecond, packets.hostile,
-      options.congestion.link_bytes_per_second / 1'000'000);
+      options.congestion.link_bytes_per_second / 1'000'000, options.kept_bytes_max, options.session_kept_bytes_max);
   for (const RpcFault& fault : faults) {
     constexpr const char* names[] = {"crash", "pause", "cut"};
     text += fmt::format("; {} of {} at {} ms for {} ms", names[static_cast<int>(fault.kind)], fault.node,

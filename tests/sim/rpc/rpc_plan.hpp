@@ -54,6 +54,10 @@ struct RpcPlan {
   [[nodiscard]] static RpcPlan of(std::uint64_t seed);
   /// Whether a session may be lost through no fault of a side.
   [[nodiscard]] bool can_lose_sessions() const noexcept { return packets.lost > 0 || !faults.empty(); }
+  /// Whether a server may have no memory for a message.
+  [[nodiscard]] bool scarce_memory() const noexcept {
+    return options.kept_bytes_max < rpc::RpcOptions{}.kept_bytes_max;
+  }
   [[nodiscard]] std::string describe() const;
 };
 

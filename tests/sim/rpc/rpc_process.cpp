@@ -38,6 +38,7 @@ void RpcProcess::step(Time now) {
   }
   endpoint_.step(now);
   check_sessions();
+  world_.books.check_kept(node_, kept_bytes());
 }
 
 void RpcProcess::check_sessions() {
@@ -173,9 +174,13 @@ void RpcProcess::answer(const Intent& intent) {
     if (!order || order->call != intent.call)
       world_.books.violated("C5", fmt::format("the kept request of call {} was changed", intent.call));
   }
-  const BookedCall& call = world_.books.of(intent.call);
+  BookedCall& call = world_.books.of(intent.call);
   const auto room = endpoint_.make_response(intent.request, call.response_bytes);
-  fill(room, ~intent.call);
+  if (!room) {
+    call.without_room = true;
+    return endpoint_.answer(intent.request, rpc::CallStatus::overloaded);
+  }
+  fill(*room, ~intent.call);
   endpoint_.answer(intent.request);
 }
 
@@ -203,8 +208,11 @@ void RpcProcess::on_answer(rpc::CallAnswer&& answer) {
   const auto open = open_.find(number);
   if (open == open_.end()) return world_.books.violated("C4", fmt::format("call {} ends that was not under way", number));
   const std::optional<Intent> then = std::move(open->second.then);
+  const std::uint32_t server = open->second.server;
   open_.erase(open);
+  const bool again = answer.status == rpc::CallStatus::overloaded && world_.books.of(number).has_to_be_answered;
   take_back(std::move(answer));
+  if (again) call_for_certain(server);
   if (then) this->answer(*then);
   if (world_.scheduler.now() < world_.plan.healed_at && world_.random.chance(1, 8)) call_somebody();
 }

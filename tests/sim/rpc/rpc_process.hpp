@@ -41,7 +41,8 @@ class RpcProcess final : public rpc::CallHandler, rpc::SessionHandler, rpc::Requ
     endpoint_.end();
   }
   /// No session of either side is left.
-  [[nodiscard]] bool forgotten() const { return endpoint_.next_due() == never; }
+  [[nodiscard]] bool forgotten() const { return endpoint_.next_due() == never && kept_bytes() == 0; }
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept { return endpoint_.kept_bytes(); }
   [[nodiscard]] const rpc::RpcCounts& counts() const noexcept { return endpoint_.counts(); }
   /// Judges all buffers that came back.
   void check_returned();

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace spindrift::sim {
 namespace {
 
 constexpr Ticks no_step = INT64_MAX;
+/// A session may have a thousandth of its link's rate, by which some kilobytes take seconds.
+constexpr Ticks patience = 30'000 * millisecond;
 
 class RpcRun final : public Handler, PacketReceiver {
  public:
@@ -119,17 +123,26 @@ class RpcRun final : public Handler, PacketReceiver {
 
   /// Calls end, new ones are answered, sessions end.
   void finish() {
-    const Ticks begin = scheduler_.now();
     std::uint64_t looked = 0;
-    run_until(begin + 30'000 * millisecond, [&] { return ++looked % 512 == 0 && all_ended(); });
+    run_until(scheduler_.now() + patience, [&] { return ++looked % 512 == 0 && all_ended(); });
     books_.check_all_ended();
     if (!books_.clean()) return;
     run_until(scheduler_.now() + 3 * silence(), [] { return false; });
-    if (!plan_.scarce) call_everybody();
-    run_until(scheduler_.now() + 2000 * millisecond, [&] { return ++looked % 512 == 0 && all_ended(); });
+    check_kept();
+    const bool held = plan_.scarce_memory() && plan_.packets.hostile >= 0;  // memory that it never gives back
+    if (!plan_.scarce && !held) call_everybody();
+    run_until(scheduler_.now() + patience, [&] { return ++looked % 512 == 0 && all_ended(); });
     books_.check_all_ended();
     if (!books_.clean()) return;
     end_sessions();
+  }
+
+  /// Sessions are there, and calls are over, of which nothing large is kept any more.
+  void check_kept() {
+    for (std::uint32_t node = 0; node < plan_.nodes && plan_.packets.hostile < 0; ++node) {
+      const std::uint64_t bytes = nodes_[node].process->kept_bytes();
+      if (bytes > 0) books_.violated("C9", fmt::format("node {} keeps {} bytes of calls that are over", node, bytes));
+    }
   }
 
   [[nodiscard]] bool all_ended() const { return books_.all_ended(); }
@@ -165,6 +178,7 @@ class RpcRun final : public Handler, PacketReceiver {
     probes_["out of turn"] += counts.packets_out_of_turn;
     probes_["strange"] += counts.packets_strange;
     probes_["went back"] += counts.retransmissions;
+    probes_["requests overloaded"] += counts.requests_overloaded;
     probes_["sessions refused"] += counts.sessions_refused;
     probes_["sessions lost"] += counts.sessions_lost;
   }
