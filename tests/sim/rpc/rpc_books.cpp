@@ -68,7 +68,8 @@ void RpcBooks::on_handled(std::uint32_t server, std::span<const std::byte> reque
   }
   BookedCall& call = calls_[order->call];
   if (hostile(call.caller) || hostile(server)) return;
-  if (call.server != server) violated("C2", fmt::format("call {} comes to node {}", order->call, server));
+  if (call.server != server)
+    violated("C2", fmt::format("call {} to node {} comes to node {}", order->call, call.server, server));
   if (++call.handled > 1) violated("C1", fmt::format("call {} is handled again", order->call));
 }
 
