@@ -40,7 +40,7 @@ struct Booked {
   void send(std::uint64_t number_of_request, std::uint16_t packet) {
     const rpc::PacketHeader header{
         .kind = rpc::PacketKind::request, .token = 5, .request = number_of_request, .packet = packet};
-    books.on_sent({header, {}}, false);
+    books.on_sent(0, {header, {}}, false);
   }
 
   RpcPlan plan;
@@ -110,6 +110,14 @@ TEST_CASE("more packets under way than credits, and credits that are lost or mad
   CHECK(of_packets.books.clean());
   of_packets.send(9, 1);
   CHECK(of_packets.books.invariant() == "C3");
+  RpcPlan with_cancels = plan_with({});
+  with_cancels.given_up = 400;
+  Booked giving_up(with_cancels, {.caller = 0, .server = 1, .response_bytes = 9, .response_room = 9, .canceled = true});
+  giving_up.send(8, 0);
+  giving_up.send(9, 0);
+  giving_up.end(rpc::CallStatus::canceled, 0);
+  giving_up.send(10, 0);  // while the packets of the call that was given up are on the way
+  CHECK(giving_up.books.clean());
   Booked made, lost;
   made.books.check_credits(3, 1, 2);
   CHECK(made.books.invariant() == "C3");

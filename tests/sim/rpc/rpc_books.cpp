@@ -94,12 +94,14 @@ void RpcBooks::on_answered(CallNumber number, const rpc::CallAnswer& answer, Tim
   BookedCall& call = of(number);
   if (call.ended) return violated("C4", fmt::format("call {} ends again", number));
   call.ended = answer.status;
+  using enum rpc::CallStatus;
+  if (answer.status == timed_out || answer.status == canceled) gave_up_.insert(call.caller);
   if (hostile(call.caller) || hostile(call.server)) return;
   if (!has_cause(call, answer.status, now))
     return violated("C4", fmt::format("call {} ends as {}, without a cause", number, rpc::to_string(answer.status)));
   if (!RpcOrder::read(answer.request.data())) violated("C5", fmt::format("the request of call {} was changed", number));
   const bool same = answer.response.size() == call.response_bytes && filled(answer.response.data(), ~number);
-  if (answer.status == rpc::CallStatus::answered && !same)
+  if (answer.status == answered && !same)
     violated("C2", fmt::format("call {} is given a response that is not its own", number));
 }
 
@@ -114,10 +116,10 @@ void RpcBooks::on_lost(std::uint32_t client, std::uint32_t server) {
            fmt::format("node {} loses its session with node {}, whose packets all arrive", client, server));
 }
 
-void RpcBooks::on_sent(const rpc::ReceivedPacket& packet, bool went_back) {
+void RpcBooks::on_sent(std::uint32_t node, const rpc::ReceivedPacket& packet, bool went_back) {
   const rpc::PacketHeader& header = packet.header;
   const bool of_call = header.kind == rpc::PacketKind::request || header.kind == rpc::PacketKind::request_for_response;
-  if (!of_call || plan_.packets.hostile >= 0 || plan_.given_up > 0) return;
+  if (!of_call || plan_.packets.hostile >= 0) return;
   auto& slots = wire_[header.token];
   SlotOnWire& slot = slots[header.request % rpc::slots_per_session];
   if (slot.request != header.request) slot = {.request = header.request};
@@ -125,7 +127,7 @@ void RpcBooks::on_sent(const rpc::ReceivedPacket& packet, bool went_back) {
   slot.taken = std::min(slot.taken, std::uint32_t{header.packet});
   std::uint32_t under_way = 0;
   for (const SlotOnWire& each : slots) under_way += each.sent - std::min(each.sent, each.taken);
-  if (!went_back && under_way > plan_.options.credits)
+  if (!went_back && !gave_up_.contains(node) && under_way > plan_.options.credits)
     violated("C3", fmt::format("{} packets of a session are under way, with {} credits", under_way, plan_.options.credits));
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,8 +66,9 @@ class RpcBooks {
   void on_crash(std::uint32_t node);
   /// A session that nobody has ended is lost.
   void on_lost(std::uint32_t client, std::uint32_t server);
-  /// A packet as an endpoint sends it, and as one takes it. After going back a client may have more under way than credits.
-  void on_sent(const rpc::ReceivedPacket& packet, bool went_back);
+  /// A packet as an endpoint sends it, and as one takes it. A client that went back, or has given a call up, may have more
+  /// under way than credits.
+  void on_sent(std::uint32_t node, const rpc::ReceivedPacket& packet, bool went_back);
   void on_taken(const rpc::ReceivedPacket& packet);
   /// A server keeps so many bytes of messages.
   void check_kept(std::uint32_t server, std::uint64_t bytes);
@@ -89,6 +91,7 @@ class RpcBooks {
 
   const RpcPlan& plan_;
   std::vector<BookedCall> calls_;
+  std::set<std::uint32_t> gave_up_;  ///< nodes
   /// The newest request of a slot: what was sent of it, and taken of its answers.
   struct SlotOnWire {
     std::uint64_t request = 0;

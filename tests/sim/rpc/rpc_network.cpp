@@ -82,7 +82,7 @@ void RpcPort::send(std::span<const rpc::OutgoingPacket> burst) {
     if (!sent) {
       books_.violated("C2", "an endpoint sends what is no packet");
     } else {
-      books_.on_sent(*sent, counts_->retransmissions > 0);
+      books_.on_sent(node_, *sent, counts_->retransmissions > 0);
     }
     network_.send({node_, static_cast<std::uint32_t>(packet.to.words[0] - 1), std::move(bytes)});
   }
