@@ -123,6 +123,7 @@ class BatchCaller final : public rpc::CallHandler, rpc::SessionHandler {
 };
 
 void serve_calls(const SharedRun& run, rpc::PacketTransport& transport, std::uint64_t is_ready) {
+  value_or_throw(rpc::RpcOptions{}.check(transport));
   RandomTokens tokens;
   Echo echo;
   rpc::RpcEndpoint endpoint(transport, tokens, {});
@@ -133,6 +134,7 @@ void serve_calls(const SharedRun& run, rpc::PacketTransport& transport, std::uin
 
 void make_calls(const SharedRun& run, rpc::PacketTransport& transport, const rpc::PacketRoute& route, std::uint32_t batch,
                 Duration duration) {
+  value_or_throw(rpc::RpcOptions{}.check(transport));
   RandomTokens tokens;
   rpc::RpcEndpoint endpoint(transport, tokens, {});
   BatchCaller caller(endpoint, route, batch);

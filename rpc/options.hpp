@@ -6,6 +6,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/rpc/congestion.hpp>
+#include <spindrift/rpc/packet_transport.hpp>
 
 namespace spindrift::rpc {
 
@@ -13,8 +14,9 @@ struct RpcOptions {
   /// Packets of a client that a session has under way at most. Enough for a full link are its bandwidth times its round
   /// trip, in packets.
   std::uint32_t credits = 32;
-  /// Packets for which the transport has room to receive. Each session, of either side, has `credits` of them.
-  std::uint32_t receive_packets = 8192;
+  /// Packets that may wait to be received. Each session, of either side, has `credits` of them. 0: as many as the transport
+  /// has room for, which are the most.
+  std::uint32_t receive_packets = 0;
   std::uint32_t queued_calls_max = 1024;  ///< of a session, beyond those in its slots
   std::uint32_t burst_packets = 32;       ///< sent in one call of the transport
   std::uint32_t message_bytes_max = 8u << 20;  ///< longer requests are `unhandled`
@@ -28,9 +30,8 @@ struct RpcOptions {
   Duration silence_max = std::chrono::seconds(2);
   CongestionOptions congestion{};
 
-  [[nodiscard]] std::uint32_t sessions_max() const noexcept { return receive_packets / credits; }
-  /// Errors: bad_argument.
-  [[nodiscard]] Result<void> check() const;
+  /// Whether an endpoint over that transport can be so. Errors: bad_argument.
+  [[nodiscard]] Result<void> check(const PacketTransport& transport) const;
 };
 
 struct RpcCounts {

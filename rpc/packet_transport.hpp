@@ -35,6 +35,9 @@ class PacketTransport {
   /// The largest payload of a packet, beside `header_bytes`. Constant.
   [[nodiscard]] virtual std::size_t payload_bytes() const noexcept = 0;
 
+  /// Packets, of any size, that may wait for `receive` without one being lost; at least 1. Constant.
+  [[nodiscard]] virtual std::uint32_t receive_packets() const noexcept = 0;
+
   /// Sends a burst. Once it returns the transport has no reference to the packets' bytes any more. A packet that finds no
   /// room is lost.
   virtual void send(std::span<const OutgoingPacket> burst) = 0;

@@ -12,7 +12,7 @@ Result<SessionId> RpcClient::connect(const PacketRoute& to, SessionHandler& hand
   if (!budget_.take()) {
     return Error(ErrorKind::resource, "all " + std::to_string(world_.options.receive_packets) +
                                           " packets that the transport has room for are promised to sessions")
-        .fix("close sessions, or set receive_packets higher or credits lower");
+        .fix("close sessions, set credits lower, or give the transport more room");
   }
   const SessionEnds ends{.route = to, .id = sessions_.next_id(), .token = tokens_.next_token()};
   ClientSession& session = sessions_.put(std::make_unique<ClientSession>(world_, ends, handler));

@@ -3,15 +3,40 @@
 #include <spindrift/rpc/rpc_endpoint.hpp>
 
 #include <algorithm>
+#include <string>
 
 #include <spindrift/core/check.hpp>
 
 namespace spindrift::rpc {
 namespace {
 
+std::uint32_t room(const RpcOptions& options, const PacketTransport& transport) {
+  return options.receive_packets == 0 ? transport.receive_packets() : options.receive_packets;
+}
+
+/// No more may be promised than there is room for, nor less than a session needs.
+Result<void> check_room(const RpcOptions& options, const PacketTransport& transport) {
+  const std::uint32_t there = transport.receive_packets();
+  const std::string where = "receive_packets = " + std::to_string(options.receive_packets) +
+                            ", over a transport with room for " + std::to_string(there);
+  if (options.receive_packets > there) {
+    return Error(ErrorKind::bad_argument, "more packets would be promised to sessions than can wait to be received")
+        .at(where)
+        .fix("leave it 0, or give the transport more room: receive_buffer_bytes up to net.core.rmem_max, or places");
+  }
+  if (room(options, transport) < options.credits) {
+    return Error(ErrorKind::bad_argument,
+                 "there is room for no session: each has " + std::to_string(options.credits) + " packets")
+        .at(where)
+        .fix("set credits lower, or give the transport more room: receive_buffer_bytes up to net.core.rmem_max, or places");
+  }
+  return {};
+}
+
 /// Before anything is made of them: none of it would be sound.
-const RpcOptions& checked(const RpcOptions& options) {
-  CHECK(options.check().ok());
+RpcOptions checked(RpcOptions options, const PacketTransport& transport) {
+  CHECK(options.check(transport).ok());
+  options.receive_packets = room(options, transport);
   return options;
 }
 Duration progress_interval(const RpcOptions& options) { return options.retransmit_after / 8; }
@@ -21,12 +46,12 @@ Duration silence_interval(const RpcOptions& options) { return options.silence_ma
 
 RpcEndpoint::RpcEndpoint(PacketTransport& transport, TokenSource& tokens, const RpcOptions& options)
     : transport_(transport),
-      options_(checked(options)),
+      options_(checked(options, transport)),
       payload_bytes_(transport.payload_bytes()),
       burst_(transport, options.burst_packets),
       kept_(options.kept_bytes_max),
       world_{options_, payload_bytes_, burst_, counts_, kept_},
-      budget_(options.sessions_max()),
+      budget_(options_.receive_packets / options_.credits),
       client_(world_, budget_, tokens),
       server_(world_, budget_, tokens) {
   CHECK(payload_bytes_ >= payload_bytes_least && payload_bytes_ <= payload_bytes_most);
@@ -92,10 +117,9 @@ Time RpcEndpoint::next_due() const noexcept {
   return due;
 }
 
-Result<void> RpcOptions::check() const {
+Result<void> RpcOptions::check(const PacketTransport& transport) const {
   const auto bad = [](const char* what) { return Error(ErrorKind::bad_argument, what); };
   if (credits == 0) return bad("credits is 0: no packet could be sent");
-  if (receive_packets < credits) return bad("receive_packets is less than credits: there is room for no session");
   if (burst_packets == 0) return bad("burst_packets is 0: no packet could be sent");
   if (message_bytes_max > message_bytes_most) return bad("message_bytes_max is more than 8 MiB");
   if (session_kept_bytes_max < message_bytes_max)
@@ -105,7 +129,7 @@ Result<void> RpcOptions::check() const {
   if (congestion.rtt_high < congestion.rtt_low) return bad("congestion.rtt_high is less than congestion.rtt_low");
   if (retransmit_after <= Duration::zero()) return bad("retransmit_after is not more than 0");
   if (silence_max < 16 * retransmit_after) return bad("silence_max is less than 16 times retransmit_after");
-  return {};
+  return check_room(*this, transport);
 }
 
 }  // namespace spindrift::rpc

@@ -37,12 +37,11 @@ class ShmTransport final : public PacketTransport {
 
   /// The way to the other end, the only one.
   [[nodiscard]] static PacketRoute peer() noexcept { return {{1, 0, 0}}; }
-  /// Packets for which there is room: as `RpcOptions::receive_packets`.
-  [[nodiscard]] std::uint32_t receive_packets() const noexcept { return options_.places; }
   /// Packets that found no room, and are lost.
   [[nodiscard]] std::uint64_t packets_unsent() const noexcept { return unsent_; }
 
   [[nodiscard]] std::size_t payload_bytes() const noexcept override { return options_.payload_bytes; }
+  [[nodiscard]] std::uint32_t receive_packets() const noexcept override { return options_.places; }
   void send(std::span<const OutgoingPacket> burst) override;
   [[nodiscard]] std::span<const IncomingPacket> receive() override;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -26,8 +27,14 @@ union UdpAddress {
   sockaddr_in6 v6;
 };
 
-/// The kernel adds so much to a packet that waits, roughly: its own headers, and the rest of the pages.
-constexpr std::size_t kernel_bytes_per_packet = 768;
+/// At most so much memory of the kernel's does a packet with that payload take while it waits. It lies behind headers and in
+/// front of a description of its pages, in a piece whose size is a power of two; a long one's rest in pages of their own.
+std::size_t kernel_bytes(std::size_t payload_bytes) {
+  constexpr std::size_t around = 128 + 320, description = 256, whole_bytes_max = 16384, page_bytes = 4096;
+  const std::size_t bytes = header_bytes + payload_bytes + around;
+  if (bytes <= whole_bytes_max) return std::bit_ceil(bytes) + description;
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes + 4 * description;
+}
 /// Packets of one call of sendmmsg.
 constexpr std::size_t send_packets_max = 64;
 
@@ -96,8 +103,7 @@ std::uint32_t packets_with_room(int socket, std::size_t payload_bytes) {
   int bytes = 0;
   socklen_t size = sizeof bytes;
   if (::getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0 || bytes <= 0) return 1;
-  const std::size_t each = header_bytes + payload_bytes + kernel_bytes_per_packet;
-  return static_cast<std::uint32_t>(std::max<std::size_t>(1, static_cast<std::size_t>(bytes) / each));
+  return static_cast<std::uint32_t>(std::max<std::size_t>(1, static_cast<std::size_t>(bytes) / kernel_bytes(payload_bytes)));
 }
 
 }  // namespace

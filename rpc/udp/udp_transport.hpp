@@ -34,8 +34,6 @@ class UdpTransport final : public PacketTransport {
   [[nodiscard]] Result<PacketRoute> route_to(std::string_view address) const;
   /// As others call it, with the port that it has.
   [[nodiscard]] std::string address() const;
-  /// Packets of full size for which the kernel has room, to within what it adds to each: as `RpcOptions::receive_packets`.
-  [[nodiscard]] std::uint32_t receive_packets() const noexcept { return receive_packets_; }
   /// Packets that found no room in the kernel, and are lost.
   [[nodiscard]] std::uint64_t packets_unsent() const noexcept { return unsent_; }
 
@@ -43,6 +41,8 @@ class UdpTransport final : public PacketTransport {
   [[nodiscard]] bool wait(Duration most) const;
 
   [[nodiscard]] std::size_t payload_bytes() const noexcept override { return payload_bytes_; }
+  /// By what the kernel takes for a packet of full size; it has room for more of smaller ones.
+  [[nodiscard]] std::uint32_t receive_packets() const noexcept override { return receive_packets_; }
   void send(std::span<const OutgoingPacket> burst) override;
   [[nodiscard]] std::span<const IncomingPacket> receive() override;
 

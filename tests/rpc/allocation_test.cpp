@@ -46,6 +46,7 @@ class FixedTransport final : public PacketTransport {
   FixedTransport() { burst_.reserve(most); }
   void connect(FixedTransport& other) { other_ = &other; }
   [[nodiscard]] std::size_t payload_bytes() const noexcept override { return payload_bytes_least; }
+  [[nodiscard]] std::uint32_t receive_packets() const noexcept override { return most; }
   void send(std::span<const OutgoingPacket> burst) override {
     for (const OutgoingPacket& packet : burst) {
       auto& to = other_->waiting_[other_->count_];

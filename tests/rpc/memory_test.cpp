@@ -177,10 +177,12 @@ TEST_CASE("late packets of a request that was let go of begin nothing") {
 }
 
 TEST_CASE("bounds of memory that would refuse every request are refused") {
-  CHECK(RpcOptions{}.check().ok());
-  CHECK(three.check().ok());
-  CHECK_FALSE(RpcOptions{.session_kept_bytes_max = (8u << 20) - 1}.check());
-  CHECK_FALSE(RpcOptions{.kept_bytes_max = (64u << 20) - 1}.check());
+  std::deque<PaperPacket> nothing;
+  const PaperTransport transport(nothing, 1);
+  CHECK(RpcOptions{}.check(transport).ok());
+  CHECK(three.check(transport).ok());
+  CHECK_FALSE(RpcOptions{.session_kept_bytes_max = (8u << 20) - 1}.check(transport));
+  CHECK_FALSE(RpcOptions{.kept_bytes_max = (64u << 20) - 1}.check(transport));
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ class PaperTransport final : public PacketTransport {
   PaperTransport(std::deque<PaperPacket>& on_the_way, std::uint64_t place) : on_the_way_(on_the_way), place_(place) {}
 
   [[nodiscard]] std::size_t payload_bytes() const noexcept override { return payload_bytes_least; }
+  [[nodiscard]] std::uint32_t receive_packets() const noexcept override { return 8192; }
   void send(std::span<const OutgoingPacket> burst) override {
     ++bursts;
     for (const OutgoingPacket& packet : burst) {

@@ -157,14 +157,29 @@ TEST_CASE("a restarted server does not know sessions of its predecessor") {
   CHECK(fresh.endpoint.counts().packets_strange == 1);
 }
 
+TEST_CASE("by default no more packets are promised than the transport has room for") {
+  PaperPair pair({.credits = 4096});
+  std::vector<SessionId> sessions;
+  for (int i = 0; i < 2; ++i) sessions.push_back(pair.client.endpoint.connect(route_to(2), pair.client).value());
+  CHECK(pair.client.endpoint.connect(route_to(2), pair.client).error().kind() == ErrorKind::resource);
+}
+
 TEST_CASE("options that cannot work are refused") {
-  CHECK(RpcOptions{}.check());
-  CHECK_FALSE(RpcOptions{.credits = 0}.check());
-  CHECK_FALSE((RpcOptions{.credits = 9, .receive_packets = 8}.check()));
-  CHECK_FALSE(RpcOptions{.burst_packets = 0}.check());
-  CHECK_FALSE(RpcOptions{.message_bytes_max = (8u << 20) + 1}.check());
-  CHECK_FALSE(RpcOptions{.retransmit_after = Duration::zero()}.check());
-  CHECK_FALSE(RpcOptions{.silence_max = milliseconds(79)}.check());
+  std::deque<PaperPacket> nothing;
+  const PaperTransport transport(nothing, 1);
+  CHECK(RpcOptions{}.check(transport));
+  CHECK_FALSE(RpcOptions{.credits = 0}.check(transport));
+  CHECK_FALSE((RpcOptions{.credits = 9, .receive_packets = 8}.check(transport)));
+  CHECK_FALSE(RpcOptions{.credits = 8193}.check(transport));
+  CHECK(RpcOptions{.receive_packets = 8192}.check(transport));
+  const auto too_many = RpcOptions{.receive_packets = 8193}.check(transport);
+  REQUIRE_FALSE(too_many);
+  CHECK(too_many.error().to_string().find("receive_packets = 8193, over a transport with room for 8192") !=
+        std::string::npos);
+  CHECK_FALSE(RpcOptions{.burst_packets = 0}.check(transport));
+  CHECK_FALSE(RpcOptions{.message_bytes_max = (8u << 20) + 1}.check(transport));
+  CHECK_FALSE(RpcOptions{.retransmit_after = Duration::zero()}.check(transport));
+  CHECK_FALSE(RpcOptions{.silence_max = milliseconds(79)}.check(transport));
 }
 
 }  // namespace

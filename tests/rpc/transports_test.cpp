@@ -43,7 +43,7 @@ class Echo final : public CallHandler, SessionHandler, RequestHandler, TokenSour
 
 /// Small and large calls from one to the other, each step a millisecond after the last.
 void call_and_answer(PacketTransport& at_client, PacketTransport& at_server, const PacketRoute& route) {
-  const RpcOptions options{.credits = 8, .receive_packets = 64};
+  const RpcOptions options{.credits = 8};
   Echo client(at_client, options), server(at_server, options);
   client.connect(route);
   const std::size_t sizes[] = {1, 0, 500, 5000, 100'000, 1 << 20};
@@ -107,6 +107,23 @@ TEST_CASE("a packet of UDP that is longer than any is dropped, and one that come
   CHECK(packets[0].bytes.size() == header_bytes + 512);
   CHECK(packets[1].bytes.size() == header_bytes);
   CHECK(packets[0].from == (*to)->route_to((*from)->address()).value());
+}
+
+TEST_CASE("UDP loses none of as many packets as it says to have room for, whatever their size") {
+  for (const std::size_t payload_bytes : {512, 900, 1408, 2000, 4000, 8000, 9000, 17'000, 33'000, 65'000}) {
+    const auto to = UdpTransport::open({.payload_bytes = payload_bytes, .receive_buffer_bytes = 256 << 10});
+    const auto from = UdpTransport::open({.payload_bytes = payload_bytes});
+    REQUIRE((to && from));
+    const PacketRoute route = (*from)->route_to((*to)->address()).value();
+    const std::vector<std::byte> header(header_bytes), payload(payload_bytes);
+    const std::vector<OutgoingPacket> burst((*to)->receive_packets(), {route, header, payload});
+    (*from)->send(burst);
+    std::size_t taken = 0;
+    for (std::size_t more = 1; more > 0; taken += more) more = (*to)->receive().size();
+    INFO(payload_bytes << " bytes a packet");
+    CHECK((*from)->packets_unsent() == 0);
+    CHECK(taken == burst.size());
+  }
 }
 
 /// A path in shared memory that is removed in the end.

@@ -75,6 +75,7 @@ class RpcPort final : public rpc::PacketTransport {
   void watch(const rpc::RpcCounts& counts) { counts_ = &counts; }
 
   [[nodiscard]] std::size_t payload_bytes() const noexcept override { return plan_.payload_bytes; }
+  [[nodiscard]] std::uint32_t receive_packets() const noexcept override { return UINT32_MAX; }
   void send(std::span<const rpc::OutgoingPacket> burst) override;
   [[nodiscard]] std::span<const rpc::IncomingPacket> receive() override;
 
