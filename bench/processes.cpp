@@ -22,6 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/process.hpp>
+
 namespace spindrift::bench {
 
 namespace {
@@ -45,20 +48,55 @@ constexpr std::size_t report_bytes_max = 1024;
   ::_exit(written < 0 ? 2 : 1);
 }
 
-/// The report that the pipe has by the deadline: nothing if all processes ended without a report.
-std::optional<Error> first_report(int report, std::uint64_t deadline_ns) {
+std::optional<Error> crash_of(std::size_t position, bool by_signal, int code) {
+  if (code == 0) return std::nullopt;
+  return Error(ErrorKind::member_lost, by_signal ? fmt::format("process {} of the bench ended by signal {}", position, code)
+                                                 : fmt::format("process {} of the bench ended with {}", position, code));
+}
+
+/// Descriptors that are readable when their processes have ended.
+std::vector<FileDescriptor> descriptors_of(const std::vector<pid_t>& processes) {
+  std::vector<FileDescriptor> ends;
+  for (const pid_t process : processes) {
+    ends.emplace_back(open_process(process));
+    if (!ends.back()) throw Exception(system_error("pidfd_open", errno));
+  }
+  return ends;
+}
+
+/// How a process that has ended did that; nothing: as it should. It stays to be reaped.
+std::optional<Error> crash_of(std::size_t position, pid_t process) {
+  siginfo_t how{};
+  if (::waitid(P_PID, static_cast<id_t>(process), &how, WEXITED | WNOHANG | WNOWAIT) != 0)
+    return system_error("waitid", errno);
+  return crash_of(position, how.si_code != CLD_EXITED, how.si_status);
+}
+
+/// The report that the pipe has by the deadline, or what a process ended by that could not report: the others may wait for
+/// it. Nothing if all ended as they should.
+std::optional<Error> first_report(int report, const std::vector<pid_t>& processes, std::uint64_t deadline_ns) {
+  const std::vector<FileDescriptor> ends = descriptors_of(processes);
+  std::vector<pollfd> waiting{{report, POLLIN, 0}};
+  for (const FileDescriptor& end : ends) waiting.push_back({end.get(), POLLIN, 0});
   while (true) {
     const std::uint64_t now_ns = nanoseconds_now();
     if (now_ns >= deadline_ns) return Error(ErrorKind::would_block, "the processes of the bench did not end in time");
-    pollfd waiting{report, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, static_cast<int>((deadline_ns - now_ns) / 1'000'000 + 1));
+    const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>((deadline_ns - now_ns) / 1'000'000 + 1));
     if (ready < 0 && errno != EINTR) return system_error("poll", errno);
     if (ready <= 0) continue;
-    std::string text(report_bytes_max, '\0');
-    const auto bytes = ::read(report, text.data(), text.size());
-    if (bytes < 0) return system_error("read", errno);
-    if (bytes == 0) return std::nullopt;
-    return Error(static_cast<ErrorKind>(text[0]), text.substr(1, static_cast<std::size_t>(bytes) - 1));
+    if (waiting.front().revents != 0) {
+      std::string text(report_bytes_max, '\0');
+      const auto bytes = ::read(report, text.data(), text.size());
+      if (bytes < 0) return system_error("read", errno);
+      if (bytes == 0) return std::nullopt;
+      return Error(static_cast<ErrorKind>(text[0]), text.substr(1, static_cast<std::size_t>(bytes) - 1));
+    }
+    for (std::size_t position = 0; position < processes.size(); ++position) {
+      pollfd& end = waiting[position + 1];
+      if (end.revents == 0) continue;
+      if (auto crash = crash_of(position, processes[position])) return crash;
+      end.fd = -1;
+    }
   }
 }
 
@@ -73,9 +111,7 @@ std::optional<Error> reap(const std::vector<pid_t>& processes, bool kill_first) 
     while (::waitpid(processes[position], &status, 0) < 0 && errno == EINTR) {
     }
     if (crash || kill_first || status == 0) continue;
-    crash = Error(ErrorKind::member_lost,
-                  WIFSIGNALED(status) ? fmt::format("process {} of the bench ended by signal {}", position, WTERMSIG(status))
-                                      : fmt::format("process {} of the bench ended with {}", position, WEXITSTATUS(status)));
+    crash = crash_of(position, WIFSIGNALED(status), WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   }
   return crash;
 }
@@ -105,7 +141,7 @@ void run_processes(std::uint32_t count, Duration patience, const std::function<v
     if (process > 0) processes.push_back(process);
   }
   ::close(ends[1]);
-  if (!error) error = first_report(ends[0], deadline_ns);
+  if (!error) error = first_report(ends[0], processes, deadline_ns);
   const auto crash = reap(processes, error.has_value());
   ::close(ends[0]);
   if (!error) error = crash;

@@ -75,6 +75,19 @@ TEST_CASE("a process that crashes is reported with its signal") {
   CHECK_THAT(error.message(), Catch::Contains("signal 9"));
 }
 
+TEST_CASE("a process that crashes ends the run at once, though the others wait for it") {
+  const Error error = error_of([] {
+    run_processes(3, std::chrono::hours(1), [](std::uint32_t self) {
+      if (self == 0) return;
+      if (self == 1) ::raise(SIGKILL);
+      for (;;) ::pause();
+    });
+    return 0;
+  });
+  CHECK(error.kind() == ErrorKind::member_lost);
+  CHECK_THAT(error.message(), Catch::Contains("process 1 of the bench ended by signal 9"));
+}
+
 TEST_CASE("processes that do not end are killed when patience does") {
   const Error error = error_of([] {
     run_processes(2, std::chrono::milliseconds(20), [](std::uint32_t) {
