@@ -213,7 +213,8 @@ class BoundedServer::Serving final : httplib::Server {
 
  private:
   void answer(const httplib::Request& request, httplib::Response& response) const {
-    HttpAnswer answer = handler_({request.method, request.path, request.get_header_value("Host")});
+    HttpAnswer answer = handler_({request.method, request.path, request.get_header_value("Host"),
+                                  request.get_header_value("Origin"), request.get_header_value("Sec-Fetch-Site")});
     response.status = answer.status;
     for (const auto& [name, value] : answer.headers) response.set_header(name, value);
     if (!answer.pieces) return response.set_content(answer.body, answer.type);

@@ -17,6 +17,9 @@ struct HttpRequest {
   std::string method;
   std::string path;
   std::string host;  ///< as the header says, with a port or without
+  // Browsers say by the headers Origin and Sec-Fetch-Site which page asks; empty: nothing is said.
+  std::string origin{};
+  std::string site{};
 };
 struct HttpAnswer {
   int status = 200;

@@ -79,6 +79,19 @@ class DemoPage(unittest.TestCase):
             self.assertEqual(page.complaints, [])
             self.ends(page)
 
+    def test_the_end_of_the_page_is_said_and_the_flight_goes_on(self):
+        with open(f'/proc/{self.demo.pid}/task/{self.demo.pid}/children', encoding='ascii') as children:
+            processes = children.read().split()
+        def is_page(process):
+            with open(f'/proc/{process}/cmdline', encoding='ascii') as words:
+                return 'demo-page' in words.read().split('\0')
+        os.kill(int(next(each for each in processes if is_page(each))), signal.SIGKILL)
+        said = next(line for line in self.demo.stderr if 'page' in line)
+        self.assertEqual(said, 'the page has ended, nobody answers at its address anymore; the flight goes on without it\n')
+        self.demo.send_signal(signal.SIGINT)
+        self.demo.communicate(timeout=PATIENCE_S)
+        self.assertEqual(self.demo.returncode, 130)
+
     def kill_one(self, page):
         process = int(re.search(r'process (\d+)', page.text('#members [data-node="1"]'))[1])
         os.kill(process, signal.SIGKILL)

@@ -106,7 +106,8 @@ TEST_CASE("a request by a name that somebody else gave this host is refused") {
   const Served served;
   CHECK_THAT(served.answer("GET /", "rebound.example"), StartsWith("HTTP/1.1 421"));
   CHECK_THAT(served.answer("GET /events", "rebound.example:80"), StartsWith("HTTP/1.1 421"));
-  for (const char* const good : {"127.0.0.1", "127.0.0.1:8080", "localhost:1", "[::1]", "[::1]:8080", "10.1.2.3:5"}) {
+  for (const char* const good :
+       {"127.0.0.1", "127.0.0.1:8080", "localhost:1", "LocalHost", "[::1]", "[::1]:8080", "10.1.2.3:5"}) {
     INFO(good);
     CHECK(is_address(good));
   }
@@ -114,6 +115,21 @@ TEST_CASE("a request by a name that somebody else gave this host is refused") {
     INFO(bad);
     CHECK_FALSE(is_address(bad));
   }
+}
+
+TEST_CASE("another page's requests take no place of those who look on, and learn nothing") {
+  const Served served;
+  for (const char* const of :
+       {"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: https://evil.example", "Origin: null"}) {
+    INFO(of);
+    CHECK_THAT(served.answer("GET /events", std::string("127.0.0.1\r\n") + of), StartsWith("HTTP/1.1 403"));
+    CHECK_THAT(served.answer("GET /page.js", std::string("127.0.0.1\r\n") + of), StartsWith("HTTP/1.1 403"));
+    CHECK_THAT(served.answer("GET /", std::string("127.0.0.1\r\n") + of), StartsWith("HTTP/1.1 200"));
+  }
+  CHECK(served.server.streams() == 0);
+  for (const char* const of : {"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none", "Origin: http://127.0.0.1"})
+    CHECK_THAT(served.answer("GET /page.js", std::string("127.0.0.1\r\n") + of),
+               StartsWith("HTTP/1.1 200") && Contains("Cross-Origin-Resource-Policy: same-origin"));
 }
 
 TEST_CASE("a stream begins with what was, goes on with what comes, and ends with the server") {

@@ -103,7 +103,9 @@ class Replay {
     const auto count = ::read(page_->pipe_descriptor(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) return;
     page_open_ = count > 0;
-    if (count > 0 && !interrupted_) say("the page: " + std::string(buffer.data(), static_cast<std::size_t>(count)));
+    if (interrupted_) return;
+    say(page_open_ ? "the page: " + std::string(buffer.data(), static_cast<std::size_t>(count))
+                   : "the page has ended, nobody answers at its address anymore; the flight goes on without it");
   }
 
   void end_page() {

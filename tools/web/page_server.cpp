@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 #include <optional>
 
@@ -23,9 +24,16 @@ constexpr const char* content_policy =
 HttpAnswer guarded(HttpAnswer answer) {
   answer.headers.insert(answer.headers.end(), {{"Content-Security-Policy", content_policy},
                                                {"X-Content-Type-Options", "nosniff"},
+                                               {"Cross-Origin-Resource-Policy", "same-origin"},
                                                {"Referrer-Policy", "no-referrer"},
                                                {"Cache-Control", "no-store"}});
   return answer;
+}
+
+/// A page of another origin asks, or one of another program on this host: it would take the place of those who look on.
+bool is_foreign(const HttpRequest& request) {
+  const bool other_site = !request.site.empty() && request.site != "same-origin" && request.site != "none";
+  return other_site || (!request.origin.empty() && request.origin != "http://" + request.host);
 }
 
 }  // namespace
@@ -38,6 +46,7 @@ bool is_address(const std::string& host) {
   } else {
     name = name.substr(0, name.find(':'));
   }
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   in6_addr address{};
   return name == "localhost" || ::inet_pton(AF_INET, name.c_str(), &address) == 1 ||
          ::inet_pton(AF_INET6, name.c_str(), &address) == 1;
@@ -58,6 +67,8 @@ HttpAnswer PageServer::answer(const HttpRequest& request) {
     refusal.headers.emplace_back("Allow", "GET, HEAD");
     return refusal;
   }
+  // A link to the page itself may be on any page.
+  if (request.path != "/" && is_foreign(request)) return http_text(403, "another page asks for this; open / by its address");
   if (request.path == "/events") return stream();
   const auto files = page_files();
   const auto found = std::ranges::find(files, request.path, &PageFile::path);
