@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,14 @@ if len(sys.argv) < 4:
     sys.exit(77)
 PEER, CYCLONE_PEER = sys.argv[2:4]
 CYCLONE_DOMAIN = 1 + os.getpid() % 200  # tests run beside each other
+
+
+def ports_of(process):
+    """On which it takes datagrams over IPv4."""
+    held = {os.readlink(f'/proc/{process}/fd/{each}') for each in os.listdir(f'/proc/{process}/fd')}
+    with open('/proc/net/udp', encoding='ascii') as sockets:
+        rows = [line.split() for line in sockets][1:]
+    return [int(row[1].split(':')[1], 16) for row in rows if f'socket:[{row[9]}]' in held]
 
 
 class Program:
@@ -288,6 +297,19 @@ class Bridges(unittest.TestCase):
         until(lambda: re.search(said, ''.join(bridge.said), re.MULTILINE), lambda: f'nothing is said of the wrong bytes: {bridge.said}')
         told = bridge.end()['readings']['from_cyclone']
         self.assertEqual((told['malformed'], told['samples']), (5, 1))
+
+    def test_a_flood_of_wild_datagrams_has_little_said(self):
+        bridge = self.bridge('readings')
+        bridge.expect(event='awaited')
+        # An RTPS header, and a submessage of a kind that there is with a length that it cannot have.
+        wild = b'RTPS\x02\x01\x01\x10' + bytes(12) + b'\x15\x01\x3c\x00' + b'\xff' * 60
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for _ in range(3000):
+                for port in ports_of(bridge.process.pid):
+                    stranger.sendto(wild, ('127.0.0.1', port))
+        until(lambda: any('malformed' in line for line in bridge.said), lambda: f'nothing is said: {bridge.said}')
+        bridge.end()
+        self.assertLess(len(bridge.said), 200)
 
     def test_a_reader_that_takes_nothing_holds_up_the_writer_and_misses_nothing(self):
         count = 20000  # more than what waits on the way; Cyclone DDS would let that grow for minutes

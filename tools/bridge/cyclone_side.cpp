@@ -2,14 +2,21 @@
 #include "cyclone_side.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <dds/ddsrt/log.h>
+#include <fmt/format.h>
 
 #include <spindrift/dds/dynamic_participant.hpp>
 
 #include "bridge/cyclone_qos.hpp"
 #include "bridge/cyclone_type.hpp"
+#include "escaped.hpp"
 
 namespace spindrift::tools::bridge {
 namespace {
@@ -28,6 +35,45 @@ bool has_our_form(const dds_qos_t& qos) {
   const bool has = std::find(forms, forms + count, DDS_DATA_REPRESENTATION_XCDR1) != forms + count;
   dds_free(forms);
   return has;
+}
+
+/// Passes on what Cyclone DDS says, a few lines at a time: strangers' datagrams could have it say as much as they like.
+class CycloneLog {
+ public:
+  static void take(void* self, const dds_log_data_t* said) { static_cast<CycloneLog*>(self)->say(*said); }
+
+ private:
+  void say(const dds_log_data_t& said) {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= renewed_at_) {
+      if (left_out_ > 0) fmt::print(stderr, "spindrift: Cyclone DDS said {} more lines, which are left out\n", left_out_);
+      renewed_at_ = now + between_renewals;
+      lines_ = left_out_ = 0;
+    }
+    if (lines_ == lines_max) {
+      ++left_out_;
+      return;
+    }
+    ++lines_;
+    std::string_view text(said.message, said.size);
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    fmt::print(stderr, "spindrift: Cyclone DDS: {}\n", harmless(std::string(text)));
+  }
+
+  static constexpr std::uint64_t lines_max = 20;
+  static constexpr std::chrono::seconds between_renewals{10};
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point renewed_at_{};
+  std::uint64_t lines_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+/// Before its first entity, which reads CYCLONEDDS_URI, and says what is wrong there.
+dds_entity_t make_participant(std::uint32_t domain) {
+  static CycloneLog log;
+  dds_set_log_sink(CycloneLog::take, &log);
+  return dds_create_participant(domain, nullptr, nullptr);
 }
 
 }  // namespace
@@ -51,7 +97,7 @@ const dds_listener_t* ringing_listener() {
 CycloneSide::CycloneSide(std::uint32_t domain, std::set<std::string> wanted)
     : mark_("spindrift bridge, domain " + std::to_string(domain) + " of Cyclone DDS"),
       wanted_(std::move(wanted)),
-      participant_(dds_create_participant(domain, nullptr, nullptr), "participant of domain " + std::to_string(domain)),
+      participant_(make_participant(domain), "participant of domain " + std::to_string(domain)),
       publications_(dds_create_reader(participant_.get(), DDS_BUILTIN_TOPIC_DCPSPUBLICATION, nullptr, ringing_listener()),
                     "reader of its built-in topics"),
       subscriptions_(dds_create_reader(participant_.get(), DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, nullptr, ringing_listener()),
