@@ -19,7 +19,8 @@ std::string choice_of(const topics::DynamicType& type, const DynamicKind& kind) 
   std::string names;
   for (const topics::DynamicField& each : kind.fields) names += (names.empty() ? "" : ", ") + each.name;
   if (!names.empty()) return "name one of " + names;
-  if (kind.kind == FieldKind::sequence || kind.kind == FieldKind::array) return "name one of its elements: [0]";
+  if (kind.kind == FieldKind::array) return "name one of its elements, [0] to [" + std::to_string(kind.count - 1) + "]";
+  if (kind.kind == FieldKind::sequence) return "name one of its elements: [0]";
   return "name a number, a bool or an enum: it is " + type.text_of(kind, true);
 }
 

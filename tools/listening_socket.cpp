@@ -47,7 +47,7 @@ Result<ListeningSocket> listen_at(const std::string& address) {
       ::listen(socket.get(), backlog) != 0) {
     return system_error("listen", errno)
         .at(address)
-        .fix("end who listens there (`ss -ltnp` names it), or name another address of this host with --listen");
+        .fix("end who listens there (`ss -ltnp` names it), or name another port, or another address of this host");
   }
   SPINDRIFT_TRY_ASSIGN(std::string text, own_address(socket));
   return ListeningSocket{std::move(socket), std::move(text)};

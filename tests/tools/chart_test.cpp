@@ -44,7 +44,7 @@ TEST_CASE("a path names a number within a sample, and one that does not is refus
   CHECK(value("level") == 3);
   const auto fault = [&](const std::string& path) { return FieldPath::parse(*type, path).error().to_string(); };
   CHECK(fault("p.y") == "field p.y: there is no field \"y\"; fix: name one of x, name");
-  CHECK(fault("two[2]") == "field two[2]: there is no such element; fix: name one of its elements: [0]");
+  CHECK(fault("two[2]") == "field two[2]: there is no such element; fix: name one of its elements, [0] to [1]");
   CHECK(fault("p") == "field p: it is no number; fix: name one of x, name");
   CHECK(fault("p.name") == "field p.name: it is no number; fix: name a number, a bool or an enum: it is string");
   for (const char* wrong : {"", ".", "a.", "a[0]", "two[", "two[x]", "two[0]x", "p..x"})

@@ -213,9 +213,14 @@ class Recordings(unittest.TestCase):
         self.peer.tell('burst 7')
         said = process.communicate(timeout=PATIENCE)[1]
         self.assertEqual(process.returncode, 7)
-        self.assertIn(f'{self.file}: the recording ends here, and the file has what was recorded up to ', said)
+        self.assertIn(f'{self.file}: the recording ends here, and the file has what was recorded before', said)
         self.assertIn('because: write: File too large', said)
         self.assertEqual((self.held()['samples'], len(messages_of(self.file))), (50, 50))
+
+    def test_what_is_no_file_is_refused_at_once(self):
+        os.mkfifo(self.file)
+        for words in (('replay', self.file, '--info'), ('plot', 'readings', 'id', '--file', self.file)):
+            self.assertIn('it is no regular file', run(*words, code=2).stderr)
 
     def test_a_field_is_plotted_as_it_comes_and_of_a_recording(self):
         recorder = self.recorder('readings', '--count', 3)

@@ -25,7 +25,7 @@ std::span<const std::byte> bytes_of(std::string_view text) { return std::as_byte
 }  // namespace
 
 Result<McapReader> McapReader::open(const std::string& path) {
-  const auto file = std::make_shared<FileDescriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto file = std::make_shared<FileDescriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!*file) return system_error("open", errno).at(path).fix("name a recording that you may read");
   struct stat facts {};
   if (::fstat(file->get(), &facts) != 0) return system_error("fstat", errno).at(path).fix("name a file");

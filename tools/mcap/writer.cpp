@@ -41,7 +41,7 @@ Result<McapWriter> McapWriter::create(const std::string& path, const std::string
 Error McapWriter::failed(const char* call, int error_number) const {
   const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
   return Error(full ? ErrorKind::disk_full : ErrorKind::resource,
-               "the recording ends here, and the file has what was recorded up to " + std::to_string(end_) + " bytes")
+               "the recording ends here, and the file has what was recorded before")
       .at(path_)
       .fix(full ? "make room on its disk, or record on another one" : "look after its disk, or record on another one")
       .because(system_error(call, error_number));
