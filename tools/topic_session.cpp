@@ -11,6 +11,7 @@
 
 #include <spindrift/core/config/nearest.hpp>
 #include <spindrift/core/limits.hpp>
+#include <spindrift/core/line_writer.hpp>
 
 #include "output.hpp"
 
@@ -18,6 +19,7 @@ namespace spindrift::tools {
 namespace {
 
 constexpr std::size_t named_topics_max = 10;
+constexpr std::chrono::milliseconds reader_patience(1000);
 
 /// Standard output, if it is a pipe: its end can be waited for, as nobody reads it any more.
 pollfd reader_of_output() {
@@ -61,6 +63,16 @@ void TopicSession::watch() {
   if (sources[0].revents != 0) return;
   (sources[1].revents != 0 ? stopped_ : unread_) = true;
   topics::DynamicParticipant::wake();
+  if (stopped_) say_if_held_up();
+}
+
+void TopicSession::say_if_held_up() const {
+  pollfd over = readable(over_.get());
+  if (::poll(&over, 1, static_cast<int>(reader_patience.count())) != 0) return;
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&output, 1, 0) != 0) return;
+  write_to_standard_error(
+      "spindrift: still printing: the reader of standard output has stopped; another signal ends this process at once\n");
 }
 
 void TopicSession::require_going_on() const {

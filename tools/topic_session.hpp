@@ -55,6 +55,8 @@ class TopicSession {
 
  private:
   void watch();
+  /// A signal has come: says so if the reader of standard output keeps this command from ending.
+  void say_if_held_up() const;
   [[nodiscard]] Error not_there(const std::string& name) const;
 
   const TopicOptions& options_;

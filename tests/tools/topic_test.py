@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """topic_test.py SPINDRIFT PEER: `spindrift topic` beside a program that has the C++ types, and the command has not: what it lists,
 what it reads of that program's samples, and that the program reads what it writes; and how it ends where it cannot."""
+import fcntl
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -92,6 +94,20 @@ class Topics(unittest.TestCase):
                          [{'sensor': 4, 'value': 1.5, 'mode': 1, 'counts': [1, 2]}, {'sensor': 5, 'value': -2.0, 'mode': 1, 'counts': [1, 2]}, None])
         self.assertEqual([line['state'] for line in lines][2], 'disposed')
         self.assertEqual(lines[0]['instance'], lines[2]['instance'])
+
+    def test_a_reader_of_its_output_that_stops_is_named_and_a_second_signal_ends_it(self):
+        echo = self.reading('echo', 'readings')
+        fcntl.fcntl(echo.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        output = os.open(f'/proc/{echo.pid}/fd/1', os.O_WRONLY)
+        self.addCleanup(os.close, output)
+        room = select.poll()
+        room.register(output, select.POLLOUT)
+        until(lambda: self.peer.tell('burst 1') or not room.poll(0), lambda: 'its output is never full')
+        echo.send_signal(signal.SIGTERM)
+        self.assertEqual(echo.stderr.readline(), 'spindrift: still printing: the reader of standard output has stopped; '
+                                                 'another signal ends this process at once\n')
+        echo.send_signal(signal.SIGTERM)
+        self.assertEqual(echo.wait(PATIENCE), -signal.SIGTERM)
 
     def test_what_is_kept_is_printed_first(self):
         self.peer.tell('note kept')
