@@ -152,26 +152,14 @@ void calls_over_udp(const SharedRun& run, std::uint32_t process, std::uint32_t b
   make_calls(run, *transport, value_or_throw(transport->route_to(server)), batch, duration);
 }
 
-void calls_over_shm(const SharedRun& run, std::uint32_t process, const std::string& path, std::uint32_t batch,
+/// `of_server` was made before there were two processes.
+void calls_over_shm(const SharedRun& run, std::uint32_t process, rpc::ShmTransport& of_server, std::uint32_t batch,
                     Duration duration) {
-  if (process == 0) {
-    const auto transport = value_or_throw(rpc::ShmTransport::create(path, {}));
-    return serve_calls(run, *transport, 1);
-  }
+  if (process == 0) return serve_calls(run, of_server, 1);
   static_cast<void>(run.await_ready());
-  const auto transport = value_or_throw(rpc::ShmTransport::open(path, {}));
-  ::unlink(path.c_str());
+  const auto transport = value_or_throw(rpc::ShmTransport::open(value_or_throw(of_server.share()), {}));
   make_calls(run, *transport, rpc::ShmTransport::peer(), batch, duration);
 }
-
-/// A name in shared memory, which is free again in the end, however the run ends.
-struct PathInMemory {
-  PathInMemory() = default;
-  PathInMemory(const PathInMemory&) = delete;
-  PathInMemory& operator=(const PathInMemory&) = delete;
-  ~PathInMemory() { ::unlink(name.c_str()); }
-  std::string name = "/dev/shm/spindrift_bench_rpc." + std::to_string(::getpid());
-};
 
 /// A datagram socket on loopback, and datagrams to and from it.
 class EchoSocket {
@@ -268,11 +256,11 @@ void echo_datagrams(const SharedRun& run, std::uint32_t process, std::uint32_t b
 
 CallsMeasured measure_calls(CallCarrier carrier, std::uint32_t batch, Duration duration) {
   const SharedRun run;
-  const PathInMemory path;
+  const auto shm = value_or_throw(rpc::ShmTransport::create({}));
   run_processes(2, patience + duration, [&](std::uint32_t process) {
     static_cast<void>(pin_to_cpu(process));
     if (carrier == CallCarrier::udp) return calls_over_udp(run, process, batch, duration);
-    calls_over_shm(run, process, path.name, batch, duration);
+    calls_over_shm(run, process, *shm, batch, duration);
   });
   return run.measured(batch);
 }

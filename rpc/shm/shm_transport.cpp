@@ -1,4 +1,4 @@
-// Two rings in a file.
+// Two rings in memory without a name.
 #include <spindrift/rpc/shm/shm_transport.hpp>
 
 #include <bit>
@@ -20,6 +20,9 @@ namespace {
 
 // A ring: a line with the count of packets that were read, written by the reader; then the places.
 constexpr std::size_t word_bytes = 8;
+
+constexpr const char* memory_name = "spindrift:calls";
+constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 std::size_t place_bytes(const ShmRingOptions& options) {
   const std::size_t bytes = word_bytes + header_bytes + options.payload_bytes;
@@ -56,8 +59,10 @@ class ShmTransport::Mapping {
   std::size_t bytes_;
 };
 
-ShmTransport::ShmTransport(std::unique_ptr<Mapping> mapping, bool creator, const ShmRingOptions& options)
+ShmTransport::ShmTransport(FileDescriptor memory, std::unique_ptr<Mapping> mapping, bool creator,
+                           const ShmRingOptions& options)
     : options_(options),
+      memory_(std::move(memory)),
       mapping_(std::move(mapping)),
       out_(mapping_->data() + (creator ? 0 : ring_bytes(options))),
       in_(mapping_->data() + (creator ? ring_bytes(options) : 0)),
@@ -67,40 +72,52 @@ ShmTransport::ShmTransport(std::unique_ptr<Mapping> mapping, bool creator, const
 
 ShmTransport::~ShmTransport() = default;
 
-Result<std::unique_ptr<ShmTransport>> ShmTransport::map(FileDescriptor file, bool creator, const ShmRingOptions& options) {
+Result<std::unique_ptr<ShmTransport>> ShmTransport::map(FileDescriptor memory, bool creator, const ShmRingOptions& options) {
   const std::size_t bytes = 2 * ring_bytes(options);
-  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (memory == MAP_FAILED) return system_error("mmap", errno);
-  return std::unique_ptr<ShmTransport>(new ShmTransport(std::make_unique<Mapping>(memory, bytes), creator, options));
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (at == MAP_FAILED) return system_error("mmap", errno);
+  auto mapping = std::make_unique<Mapping>(at, bytes);
+  return std::unique_ptr<ShmTransport>(new ShmTransport(std::move(memory), std::move(mapping), creator, options));
 }
 
-Result<std::unique_ptr<ShmTransport>> ShmTransport::create(const std::string& path, const ShmRingOptions& options) {
+Result<std::unique_ptr<ShmTransport>> ShmTransport::create(const ShmRingOptions& options) {
   SPINDRIFT_TRY(check(options));
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file && errno == EEXIST)
-    return Error(ErrorKind::refused, "the file is there").at(path).fix("remove it, or choose another path");
-  if (!file) return system_error("open", errno).at(path);
-  // Taken now, so that a full /dev/shm is an error here and no signal later.
-  const int failed = ::posix_fallocate(file.get(), 0, static_cast<off_t>(2 * ring_bytes(options)));
-  if (failed != 0) {
-    ::unlink(path.c_str());
-    return system_error("posix_fallocate", failed).at(path);
-  }
-  return map(std::move(file), true, options);
+  FileDescriptor memory(::memfd_create(memory_name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory)
+    return system_error("memfd_create", errno).at(memory_name).fix("raise the limit of open files (ulimit -n)");
+  // Taken now, so that a lack of memory is an error here and no signal later.
+  const int failed = ::posix_fallocate(memory.get(), 0, static_cast<off_t>(2 * ring_bytes(options)));
+  if (failed != 0) return system_error("posix_fallocate", failed).at(memory_name);
+  if (::fcntl(memory.get(), F_ADD_SEALS, size_seals | F_SEAL_SEAL) != 0)
+    return system_error("F_ADD_SEALS", errno).at(memory_name);
+  return map(std::move(memory), true, options);
 }
 
-Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const std::string& path, const ShmRingOptions& options) {
+Result<FileDescriptor> ShmTransport::share() const {
+  FileDescriptor shared(::fcntl(memory_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!shared)
+    return system_error("F_DUPFD_CLOEXEC", errno).at(memory_name).fix("raise the limit of open files (ulimit -n)");
+  return shared;
+}
+
+Result<std::unique_ptr<ShmTransport>> ShmTransport::open(FileDescriptor memory, const ShmRingOptions& options) {
   SPINDRIFT_TRY(check(options));
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (!file) return system_error("open", errno).at(path);
+  const auto wrong = [](ErrorKind kind, const char* what) {
+    return Error(kind, what)
+        .at("a descriptor passed over for calls")
+        .fix("pass over what ShmTransport::share returns, and give both ends the same ShmRingOptions");
+  };
+  // The seals come first: from then on the size is what it is.
+  const int seals = ::fcntl(memory.get(), F_GET_SEALS);
+  if (seals < 0) return wrong(ErrorKind::bad_input, "it is no memory that can keep its size");
+  if ((seals & size_seals) != size_seals)
+    return wrong(ErrorKind::refused, "the other end could make the memory smaller, which would end this process");
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return system_error("fstat", errno).at(path);
-  if (status.st_uid != ::geteuid() || (status.st_mode & 0077) != 0 || !S_ISREG(status.st_mode))
-    return Error(ErrorKind::refused, "it is no file that this user alone can open").at(path);
+  if (::fstat(memory.get(), &status) != 0) return system_error("fstat", errno);
+  if (status.st_uid != ::geteuid()) return wrong(ErrorKind::refused, "the memory belongs to another user");
   if (static_cast<std::size_t>(status.st_size) != 2 * ring_bytes(options))
-    return Error(ErrorKind::bad_input, "the file has another size: it was made with other options, or is something else")
-        .at(path);
-  return map(std::move(file), false, options);
+    return wrong(ErrorKind::bad_input, "the memory has another size: it was made with other options, or is something else");
+  return map(std::move(memory), false, options);
 }
 
 bool ShmTransport::has_room() {

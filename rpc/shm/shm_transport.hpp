@@ -5,12 +5,14 @@
 // reader says how far it is once per burst. Neither trusts the other's words: a turn is compared, a size and a count are
 // bounded.
 //
+// The memory has no name and keeps its size, so that neither end can take it from under the other. A descriptor of it is
+// passed over by whoever sets the two up: through a fork, or a socket of the Unix domain.
+//
 // There is nothing to sleep on: the owner polls. A peer's death is not noticed here but by its silence.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <spindrift/core/file_descriptor.hpp>
@@ -27,12 +29,13 @@ struct ShmRingOptions {
 
 class ShmTransport final : public PacketTransport {
  public:
-  /// Makes the memory as a file that only this user can open, and that must not be there. The file may be removed once the
-  /// other end is open. Errors: bad_argument, refused (it is there), resource.
-  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> create(const std::string& path, const ShmRingOptions& options);
-  /// The other end. At most one process may open it. Errors: refused (it belongs to another user, or others may write to
-  /// it), bad_input (it is no such memory), resource.
-  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> open(const std::string& path, const ShmRingOptions& options);
+  /// Makes the memory. Errors: bad_argument, resource.
+  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> create(const ShmRingOptions& options);
+  /// A descriptor of the memory, for the other end. Errors: resource.
+  [[nodiscard]] Result<FileDescriptor> share() const;
+  /// The other end, of which there is one at most. Errors: bad_argument; refused (it belongs to another user, or could be
+  /// made smaller); bad_input (it is no such memory, or made with other options); resource.
+  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> open(FileDescriptor memory, const ShmRingOptions& options);
   ~ShmTransport() override;
 
   /// The way to the other end, the only one.
@@ -48,12 +51,13 @@ class ShmTransport final : public PacketTransport {
  private:
   class Mapping;
 
-  ShmTransport(std::unique_ptr<Mapping> mapping, bool creator, const ShmRingOptions& options);
-  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> map(FileDescriptor file, bool creator,
+  ShmTransport(FileDescriptor memory, std::unique_ptr<Mapping> mapping, bool creator, const ShmRingOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> map(FileDescriptor memory, bool creator,
                                                                  const ShmRingOptions& options);
   [[nodiscard]] bool has_room();
 
   const ShmRingOptions options_;
+  FileDescriptor memory_;
   std::unique_ptr<Mapping> mapping_;
   std::byte* out_;  ///< the ring that this side writes
   std::byte* in_;

@@ -1,7 +1,11 @@
 // Calls over UDP and through shared memory, and what the transports refuse.
 #include <catch2/catch.hpp>
 
+#include <cerrno>
+#include <memory>
+
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,7 +114,8 @@ TEST_CASE("a packet of UDP that is longer than any is dropped, and one that come
 }
 
 TEST_CASE("UDP loses none of as many packets as it says to have room for, whatever their size") {
-  for (const std::size_t payload_bytes : {512, 900, 1408, 2000, 4000, 8000, 9000, 17'000, 33'000, 65'000}) {
+  constexpr std::size_t sizes[] = {512, 900, 1408, 2000, 4000, 8000, 9000, 17'000, 33'000, 65'000};
+  for (const std::size_t payload_bytes : sizes) {
     const auto to = UdpTransport::open({.payload_bytes = payload_bytes, .receive_buffer_bytes = 256 << 10});
     const auto from = UdpTransport::open({.payload_bytes = payload_bytes});
     REQUIRE((to && from));
@@ -126,73 +131,78 @@ TEST_CASE("UDP loses none of as many packets as it says to have room for, whatev
   }
 }
 
-/// A path in shared memory that is removed in the end.
-struct SharedPath {
-  SharedPath() : path("/dev/shm/spindrift_rpc_test." + std::to_string(::getpid())) {}
-  ~SharedPath() { ::unlink(path.c_str()); }
-  std::string path;
+/// Both ends of a memory.
+struct ShmPair {
+  explicit ShmPair(const ShmRingOptions& options = {})
+      : one(ShmTransport::create(options).value()), other(ShmTransport::open(one->share().value(), options).value()) {}
+  std::unique_ptr<ShmTransport> one, other;
 };
 
 TEST_CASE("calls go through shared memory") {
-  const SharedPath at;
-  const auto one = ShmTransport::create(at.path, {});
-  REQUIRE(one);
-  const auto other = ShmTransport::open(at.path, {});
-  REQUIRE(other);
-  call_and_answer(**one, **other, ShmTransport::peer());
+  const ShmPair pair;
+  call_and_answer(*pair.one, *pair.other, ShmTransport::peer());
 }
 
 TEST_CASE("a ring that is full loses packets, and goes on when there is room") {
-  const SharedPath at;
-  const ShmRingOptions options{.payload_bytes = 512, .places = 4};
-  const auto one = ShmTransport::create(at.path, options);
-  const auto other = ShmTransport::open(at.path, options);
-  REQUIRE((one && other));
+  const ShmPair pair({.payload_bytes = 512, .places = 4});
   for (int round = 0; round < 3; ++round) {
     const std::vector<std::byte> header(header_bytes, static_cast<std::byte>(round));
     const std::vector<OutgoingPacket> burst(6, {ShmTransport::peer(), header, {}});
-    (*one)->send(burst);
-    CHECK((*one)->packets_unsent() == 2 * (static_cast<std::uint64_t>(round) + 1));
-    const auto packets = (*other)->receive();
+    pair.one->send(burst);
+    CHECK(pair.one->packets_unsent() == 2 * (static_cast<std::uint64_t>(round) + 1));
+    const auto packets = pair.other->receive();
     REQUIRE(packets.size() == 4);
     for (const IncomingPacket& packet : packets) CHECK(packet.bytes[5] == static_cast<std::byte>(round));
-    CHECK((*other)->receive().empty());
+    CHECK(pair.other->receive().empty());
   }
 }
 
+TEST_CASE("neither end can take the memory from under the other") {
+  const ShmPair pair;
+  const FileDescriptor memory = pair.one->share().value();
+  struct stat status {};
+  REQUIRE(::fstat(memory.get(), &status) == 0);
+  for (const off_t bytes : {off_t{0}, status.st_size - 1, status.st_size + 1}) {
+    CHECK(::ftruncate(memory.get(), bytes) != 0);
+    CHECK(errno == EPERM);
+  }
+  CHECK(::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0);
+}
+
 TEST_CASE("memory that is not what it should be is refused") {
-  const SharedPath at;
-  CHECK_FALSE(ShmTransport::open(at.path, {}));
-  const auto one = ShmTransport::create(at.path, {});
+  const auto one = ShmTransport::create({});
   REQUIRE(one);
-  CHECK(ShmTransport::create(at.path, {}).error().kind() == ErrorKind::refused);
-  CHECK(ShmTransport::open(at.path, {.places = 64}).error().kind() == ErrorKind::bad_input);
-  REQUIRE(::chmod(at.path.c_str(), 0640) == 0);
-  CHECK(ShmTransport::open(at.path, {}).error().kind() == ErrorKind::refused);
-  CHECK_FALSE(ShmTransport::create(at.path + ".3", {.places = 3}));
+  CHECK(ShmTransport::open((*one)->share().value(), {.places = 64}).error().kind() == ErrorKind::bad_input);
+  CHECK(ShmTransport::open(FileDescriptor(::open("/dev/null", O_RDWR)), {}).error().kind() == ErrorKind::bad_input);
+  CHECK(ShmTransport::open(FileDescriptor(), {}).error().kind() == ErrorKind::bad_input);
+  CHECK_FALSE(ShmTransport::create({.places = 3}));
+  struct stat status {};
+  REQUIRE(::fstat((*one)->share().value().get(), &status) == 0);
+  for (const int seals : {0, F_SEAL_GROW, F_SEAL_SHRINK}) {
+    FileDescriptor memory(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    REQUIRE(::ftruncate(memory.get(), status.st_size) == 0);
+    REQUIRE(::fcntl(memory.get(), F_ADD_SEALS, seals) == 0);
+    CHECK(ShmTransport::open(std::move(memory), {}).error().kind() == ErrorKind::refused);
+  }
 }
 
 TEST_CASE("words of shared memory that a peer should not write are bounded") {
-  const SharedPath at;
-  const ShmRingOptions options{.payload_bytes = 512, .places = 4};
-  const auto one = ShmTransport::create(at.path, options);
-  const auto other = ShmTransport::open(at.path, options);
-  REQUIRE((one && other));
-  FileDescriptor file(::open(at.path.c_str(), O_RDWR));
+  const ShmPair pair({.payload_bytes = 512, .places = 4});
+  const FileDescriptor file = pair.one->share().value();
   const auto write_word = [&](off_t where, std::uint64_t word) {
     REQUIRE(::pwrite(file.get(), &word, sizeof word, where) == sizeof word);
   };
   // The first ring is the creator's: a count that is read, then places of 576 bytes.
   write_word(0, ~std::uint64_t{0});  // more than was ever written
   const std::vector<std::byte> header(header_bytes);
-  (*one)->send(std::vector<OutgoingPacket>(6, {ShmTransport::peer(), header, {}}));
-  CHECK((*one)->packets_unsent() == 2);
+  pair.one->send(std::vector<OutgoingPacket>(6, {ShmTransport::peer(), header, {}}));
+  CHECK(pair.one->packets_unsent() == 2);
   write_word(64, std::uint64_t{1} << 32 | 0xffffffff);    // a packet of 4 GiB
   write_word(64 + 576, std::uint64_t{1} << 32 | 3);       // one of three bytes
   write_word(64 + 2 * 576, std::uint64_t{9} << 32 | 40);  // one of another turn
-  CHECK((*other)->receive().empty());
+  CHECK(pair.other->receive().empty());
   write_word(64 + 2 * 576, std::uint64_t{1} << 32 | 40);
-  CHECK((*other)->receive().size() == 2);
+  CHECK(pair.other->receive().size() == 2);
 }
 
 }  // namespace
