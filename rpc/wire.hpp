@@ -40,13 +40,13 @@ enum class PacketKind : std::uint8_t {
   connect = 1,           ///< client: wants a session
   request = 2,           ///< client: a piece of a request
   request_for_response,  ///< client: wants a further piece of the response
-  ping,                  ///< client: is there
+  ping,                  ///< client: is there; may name a request that is over
   leave,                 ///< client: has ended the session
   accept,                ///< server: the session is there
   refuse,                ///< server: it will not be, for the reason in `status`
   credit_return,         ///< server: has a piece of a request that is not the last one
   response,              ///< server: a piece of the response
-  pong,                  ///< server: is there
+  pong,                  ///< server: is there; names that request if it keeps nothing of it
   dismiss,               ///< server: has ended the session
 };
 inline constexpr std::uint8_t packet_kind_last = static_cast<std::uint8_t>(PacketKind::dismiss);
