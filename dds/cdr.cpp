@@ -74,7 +74,7 @@ void CdrWriter::put(const std::string& value) {
 
 void CdrWriter::put_count(std::size_t count) {
   if (count > std::numeric_limits<std::uint32_t>::max()) {
-    throw Exception(unwritable("a sequence has 2^32 elements or more", "send it in parts"));
+    throw Exception(unwritable("a sequence or a map has 2^32 elements or more", "send it in parts"));
   }
   put(static_cast<std::uint32_t>(count));
 }

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include <spindrift/dds/cdr.hpp>
 #include <spindrift/dds/json_sample.hpp>
+#include <spindrift/dds/map_key.hpp>
 #include <spindrift/dds/plain_value.hpp>
 
 namespace spindrift::topics {
@@ -31,8 +33,9 @@ class PlaceReader {
       return value;
     }
   }
-  std::string get_text() { return {}; }
-  std::uint32_t get_count(std::size_t) { return 0; }
+  static std::string get_text() { return {}; }
+  static std::uint32_t get_count(std::size_t) { return 0; }
+  static void fail(const char*) {}
   std::size_t begin(const DynamicKind& kind) {
     align(kind.alignment);
     return at_;
@@ -67,6 +70,10 @@ class WireReader {
     std::uint32_t count = 0;
     ok_ = ok_ && reader_.get_count(element_bytes_min, count);
     return ok_ ? count : 0;
+  }
+  void fail(const char* what) {
+    ok_ = false;
+    reader_.fail(what);
   }
   static std::size_t begin(const DynamicKind&) { return 0; }
   static void end(const DynamicKind&, std::size_t) {}
@@ -123,7 +130,10 @@ struct Json {
   static Value list() { return Value::array(); }
   static Value object() { return Value::object(); }
   static void append(Value& to, Value each) { to.push_back(std::move(each)); }
-  static void put(Value& to, const std::string& name, Value each) { to.emplace(name, std::move(each)); }
+  // No name comes twice, which `emplace` would look for from the first on.
+  static void put(Value& to, const std::string& name, Value each) {
+    to.get_ref<Value::object_t&>().emplace_back(name, std::move(each));
+  }
 };
 
 /// As add_key of C++ types.
@@ -141,6 +151,24 @@ struct KeyBytes {
 };
 
 template <class Make, class Source>
+typename Make::Value value_of(const DynamicType& type, const DynamicKind& kind, Source& source);
+
+template <class Make, class Source>
+typename Make::Value map_of(const DynamicType& type, const DynamicKind& kind, Source& source) {
+  const DynamicKind& key = type.kinds()[kind.key];
+  const DynamicKind& element = type.kinds()[kind.element];
+  auto object = Make::object();
+  std::set<std::string> keys;
+  const std::uint32_t count = source.get_count(key.wire_bytes_min + element.wire_bytes_min);
+  for (std::uint32_t each = 0; each < count && source.ok(); ++each) {
+    const auto [text, is_new] = keys.insert(map_key_text(value_of<Json>(type, key, source)));
+    if (!is_new && source.ok()) source.fail(doubled_key);
+    if (source.ok()) Make::put(object, *text, value_of<Make>(type, element, source));
+  }
+  return object;
+}
+
+template <class Make, class Source>
 typename Make::Value value_of(const DynamicType& type, const DynamicKind& kind, Source& source) {
   const auto element = [&]() -> const DynamicKind& { return type.kinds()[kind.element]; };
   const auto list_of = [&](std::uint64_t count) {
@@ -152,6 +180,7 @@ typename Make::Value value_of(const DynamicType& type, const DynamicKind& kind, 
   switch (kind.kind) {
     case FieldKind::string: return Make::text(source.get_text());
     case FieldKind::sequence: return list_of(source.get_count(element().wire_bytes_min));
+    case FieldKind::map: return map_of<Make>(type, kind, source);
     case FieldKind::optional:
       if (!source.template get<bool>()) return {};
       return value_of<Make>(type, element(), source);
@@ -248,6 +277,12 @@ Digest DynamicSample::key() const {
     return all;
   });
   return bytes.empty() ? Digest{} : digest_of(bytes);
+}
+
+bool is_map_key(const DynamicType& type, const DynamicKind& key, std::string_view name) {
+  const FieldKind kind = written_kind(type, key).kind;
+  if (kind == FieldKind::string) return true;
+  return with_plain(kind, [&](auto plain) { return map_key_of<typename decltype(plain)::type>(name).has_value(); });
 }
 
 const TypeSupport& dynamic_type_support(const DynamicType& type) {

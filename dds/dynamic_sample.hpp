@@ -1,7 +1,8 @@
 // Samples of a DynamicType: their bytes, in place or CDR, as JSON and back. A peer or a user wrote what is read.
 //
 // As JSON an aggregate is an object with all its fields, a sequence and an array are arrays, an enum is its number, an
-// optional that is empty is null (and may be missing where JSON is read). A char is a text of one ASCII character, and
+// optional that is empty is null (and may be missing where JSON is read). A map is an object, whose names are the keys: a
+// text as it is, a number by its digits, a bool as "true" or "false". A char is a text of one ASCII character, and
 // the number of its byte if it is none; a floating-point number that is none, or has no end, is "NaN", "Infinity" or
 // "-Infinity".
 #pragma once
@@ -47,6 +48,9 @@ class DynamicSample {
   std::shared_ptr<const DynamicType> type_;
   std::vector<std::byte> bytes_;
 };
+
+/// Whether it is the name, in JSON, of a key of that kind.
+[[nodiscard]] bool is_map_key(const DynamicType& type, const DynamicKind& key, std::string_view name);
 
 /// For topics, readers and writers whose samples are DynamicSample. One for each type, which stays as long as the program.
 /// Any thread.

@@ -11,9 +11,9 @@
 namespace spindrift::topics {
 namespace {
 
-constexpr std::string_view kind_names[] = {"bool",   "char",     "i8",       "i16",         "i32",   "i64",
-                                           "u8",     "u16",      "u32",      "u64",         "f32",   "f64",
-                                           "string", "sequence", "optional", "enumeration", "array", "aggregate"};
+constexpr std::string_view kind_names[] = {"bool",     "char", "i8",       "i16",         "i32",   "i64",      "u8",
+                                           "u16",      "u32",  "u64",      "f32",         "f64",   "string",   "sequence",
+                                           "map",      "optional", "enumeration", "array", "aggregate"};
 constexpr std::uint64_t plain_bytes[] = {1, 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
 
 std::uint64_t aligned(std::uint64_t offset, std::uint64_t alignment) {
@@ -135,6 +135,7 @@ class TypeParser {
 
   std::size_t element(std::size_t depth) {
     if (take("sequence<")) return holder(FieldKind::sequence, depth);
+    if (take("map<")) return map(depth);
     if (take("optional<")) return holder(FieldKind::optional, depth);
     if (const auto word = plain_word()) return plain(*word);
     const auto name = type_name();
@@ -170,6 +171,20 @@ class TypeParser {
     if (kind == FieldKind::optional && at(made).kind == FieldKind::optional) fail("an optional is directly within another");
     if (kind == FieldKind::sequence && at(made).wire_bytes_min == 0) fail("a sequence is of elements that hold nothing");
     return add({.kind = kind, .element = made, .wire_bytes_min = kind == FieldKind::sequence ? 4U : 1U});
+  }
+
+  std::size_t map(std::size_t depth) {
+    const std::size_t key = kind(depth + 1);
+    if (!fault_ && !is_map_key(at(key))) fail("the keys of a map are integers, bools, enums or strings");
+    expect(',');
+    const std::size_t made = kind(depth + 1);
+    expect('>');
+    if (fault_) return 0;
+    return add({.kind = FieldKind::map, .element = made, .key = key, .wire_bytes_min = 4});
+  }
+  [[nodiscard]] bool is_map_key(const DynamicKind& kind) const {
+    if (kind.kind == FieldKind::enumeration) return is_map_key(at(kind.element));
+    return (kind.kind < FieldKind::f32 && kind.kind != FieldKind::character) || kind.kind == FieldKind::string;
   }
 
   std::size_t enumeration(std::string name) {
@@ -230,7 +245,8 @@ class TypeParser {
     } while (take(','));
   }
   void check_key(const DynamicKind& kind) {
-    if (kind.kind == FieldKind::sequence || kind.kind == FieldKind::optional) fail("a key holds a sequence or an optional");
+    if (kind.kind == FieldKind::sequence || kind.kind == FieldKind::map || kind.kind == FieldKind::optional)
+      fail("a key holds a sequence, a map or an optional");
     if (kind.kind == FieldKind::array) check_key(at(kind.element));
     for (const DynamicField& each : kind.fields) check_key(at(each.kind));
   }
@@ -239,7 +255,7 @@ class TypeParser {
     type_.in_place_bytes_ = number();
     if (!take(" bytes")) fail("the size of a sample is expected");
     if (fault_) return;
-    if (!type_.root().fixed) fail("a sample with strings, sequences or optionals does not lie in place");
+    if (!type_.root().fixed) fail("a sample with strings, sequences, maps or optionals does not lie in place");
     if (type_.root().size != type_.in_place_bytes_) {
       fail("its fields take " + std::to_string(type_.root().size) + " bytes where the sample has " +
            std::to_string(type_.in_place_bytes_) + ", so that it is not known where they lie");
@@ -269,6 +285,7 @@ std::string DynamicType::text_of(const DynamicKind& kind, bool named) const {
   switch (kind.kind) {
     case FieldKind::sequence:
     case FieldKind::optional: return std::string(to_string(kind.kind)) + "<" + element() + ">";
+    case FieldKind::map: return "map<" + text_of(kinds_[kind.key], named) + "," + element() + ">";
     case FieldKind::array: return element() + "[" + std::to_string(kind.count) + "]";
     case FieldKind::enumeration: return kind.name + ":" + element();
     case FieldKind::aggregate: {

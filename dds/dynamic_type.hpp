@@ -29,6 +29,7 @@ enum class FieldKind : std::uint8_t {
   f64,  // plain: fixed bytes, aligned to their size
   string,
   sequence,
+  map,
   optional,
   enumeration,
   array,
@@ -47,7 +48,8 @@ struct DynamicField {
 struct DynamicKind {
   FieldKind kind = FieldKind::boolean;
   std::string name{};                  ///< of an aggregate or an enum
-  std::size_t element = 0;             ///< of a sequence, an optional, an array, an enum: the place of its elements' kind
+  std::size_t element = 0;  ///< of a sequence, a map, an optional, an array, an enum: the place of its elements' kind
+  std::size_t key = 0;      ///< of a map: the place of its keys' kind
   std::uint64_t count = 0;             ///< of an array
   std::vector<DynamicField> fields{};  ///< of an aggregate
   bool fixed = false;                  ///< its bytes can lie in place; then `size` and `alignment` are theirs

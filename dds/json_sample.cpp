@@ -1,13 +1,16 @@
 // The checks of JSON against a type, and its values as bytes.
 #include <spindrift/dds/json_sample.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <spindrift/dds/cdr.hpp>
+#include <spindrift/dds/map_key.hpp>
 #include <spindrift/dds/plain_value.hpp>
 
 namespace spindrift::topics {
@@ -105,6 +108,22 @@ std::string range_words(FieldKind kind) {
            std::to_string(std::numeric_limits<T>::max());
 }
 
+/// An entry of a map, by its key's place among all: the order of std::map.
+struct MapEntry {
+  std::uint64_t rank;     // of a key that is a number or a bool
+  std::string_view text;  // of one that is a text
+  const std::string* name;
+  const SampleJson* value;
+  [[nodiscard]] bool operator<(const MapEntry& other) const {
+    return std::tie(rank, text) < std::tie(other.rank, other.text);
+  }
+};
+template <class T>
+std::uint64_t rank_of(T key) {
+  const auto bits = static_cast<std::uint64_t>(key);
+  return std::is_signed_v<T> ? bits ^ (std::uint64_t{1} << 63U) : bits;
+}
+
 template <class Sink>
 class JsonWalk {
  public:
@@ -120,6 +139,7 @@ class JsonWalk {
         if (json.size() > std::numeric_limits<std::uint32_t>::max()) return fail(json, "an array of less than 2^32 values");
         sink_.put_count(json.size());
         return put_all(element, json);
+      case FieldKind::map: return put_map(kind, json);
       case FieldKind::optional: sink_.put(!json.is_null()); return json.is_null() || put(element, json);
       case FieldKind::enumeration: return put(element, json);
       case FieldKind::array: {
@@ -168,6 +188,44 @@ class JsonWalk {
       sink_.put(*value);
       return true;
     });
+  }
+  /// Each key by itself: what is written is in their order, as a C++ type writes it.
+  bool put_map(const DynamicKind& kind, const SampleJson& json) {
+    const DynamicKind& key = written_kind(type_, type_.kinds()[kind.key]);
+    if (!json.is_object()) return fail(json, "an object: " + type_.text_of(kind, true));
+    if (json.size() > std::numeric_limits<std::uint32_t>::max()) return fail(json, "an object of less than 2^32 values");
+    std::vector<MapEntry> entries;
+    for (const auto& [name, value] : json.get_ref<const SampleJson::object_t&>()) {
+      MapEntry entry{0, name, &name, &value};
+      if (key.kind != FieldKind::string && !find_rank(key.kind, entry)) return false;
+      entries.push_back(entry);
+    }
+    std::sort(entries.begin(), entries.end());
+    sink_.put_count(entries.size());
+    for (const MapEntry& each : entries) {
+      const std::size_t before = path_.size();
+      path_ += "[" + SampleJson(*each.name).dump(-1, ' ', true, SampleJson::error_handler_t::replace) + "]";
+      const bool same = &each != entries.data() && !(*(&each - 1) < each);
+      if (same) return say(doubled_key, "leave one of the two out");
+      if (!put_key(key, *each.name) || !put(type_.kinds()[kind.element], *each.value)) return false;
+      path_.resize(before);
+    }
+    return true;
+  }
+  bool find_rank(FieldKind kind, MapEntry& entry) {
+    return with_plain(kind, [&](auto plain) {
+      using T = typename decltype(plain)::type;
+      const auto key = map_key_of<T>(*entry.name);
+      if (!key) return say(shown(*entry.name) + " is no key of this map", "write in quotes " + range_words<T>(kind));
+      entry.rank = rank_of(*key);
+      entry.text = {};
+      return true;
+    });
+  }
+  bool put_key(const DynamicKind& key, const std::string& name) {
+    if (key.kind == FieldKind::string) return put_text(name);
+    with_plain(key.kind, [&](auto plain) { sink_.put(map_key_of<typename decltype(plain)::type>(name).value()); });
+    return true;
   }
   bool put_text(const SampleJson& json) {
     const auto* const text = json.get_ptr<const std::string*>();

@@ -111,6 +111,7 @@ class Conversion {
         to_.put_count(count);
         return convert_all(element, count);
       }
+      case FieldKind::map: return convert_map(type_.kinds()[kind.key], type_.kinds()[kind.element]);
       case FieldKind::optional: return convert_optional(type_.kinds()[kind.element]);
       case FieldKind::enumeration: return convert_all(type_.kinds()[kind.element], 1);
       case FieldKind::array:
@@ -149,6 +150,18 @@ class Conversion {
       std::byte turned[8];
       std::reverse_copy(values + each * kind.size, values + (each + 1) * kind.size, turned);
       to_.put(turned, kind.size);
+    }
+  }
+
+  /// The bytes of a sequence of structs of both.
+  void convert_map(const DynamicKind& key, const DynamicKind& element) {
+    const std::uint32_t count = from_.take_count();
+    if (count > from_.rest() / (key.wire_bytes_min + element.wire_bytes_min)) from_.fail();
+    if (!from_.ok()) return;
+    to_.put_count(count);
+    for (std::uint32_t each = 0; each < count && from_.ok(); ++each) {
+      convert(key);
+      if (from_.ok()) convert(element);
     }
   }
 
@@ -206,6 +219,7 @@ void put_nothing(const DynamicType& type, const DynamicKind& kind, FormSink& to)
   if (kind.wire_bytes_min == 0) return;
   switch (kind.kind) {
     case FieldKind::sequence:
+    case FieldKind::map:
     case FieldKind::optional: {
       const bool flag = kind.kind == FieldKind::optional && type.kinds()[kind.element].wire_bytes_min == 0;
       const std::byte none{};

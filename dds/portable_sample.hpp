@@ -2,8 +2,8 @@
 // whatever the form in which they travel.
 //
 // It is CDR as OMG has it, version 1, with its four bytes of encapsulation. Where that has no form for something, or one
-// that few read, another type of the same content takes its place: an optional is a sequence of at most one, an enum is
-// its integer. What holds nothing has no bytes.
+// that few read, another type of the same content takes its place: an optional is a sequence of at most one, a map a
+// sequence of structs of a key and a value, an enum its integer. What holds nothing has no bytes.
 #pragma once
 
 #include <cstddef>

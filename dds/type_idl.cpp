@@ -73,6 +73,10 @@ class IdlText {
 
  private:
   [[nodiscard]] const DynamicKind& element(const DynamicKind& kind) const { return type_.kinds()[kind.element]; }
+  /// Whether it is a sequence there.
+  [[nodiscard]] static bool is_list(const DynamicKind& kind) {
+    return kind.kind == FieldKind::sequence || kind.kind == FieldKind::map || kind.kind == FieldKind::optional;
+  }
   [[nodiscard]] static bool holds_nothing(const DynamicKind& kind) { return kind.wire_bytes_min == 0; }
 
   IdlSpec spec(const DynamicKind& kind) {
@@ -84,6 +88,7 @@ class IdlText {
       case FieldKind::optional:
         if (holds_nothing(element(kind))) return {"boolean"};
         return {"sequence<" + of_sequence(element(kind)) + ", 1>"};
+      case FieldKind::map: return {"sequence<" + entry(kind) + ">"};
       case FieldKind::enumeration: return spec(element(kind));
       case FieldKind::array: return of_array(kind);
       case FieldKind::aggregate: return {declared(kind)};
@@ -92,15 +97,25 @@ class IdlText {
   }
   IdlSpec of_array(const DynamicKind& kind) {
     const DynamicKind& of = element(kind);
-    const bool list = of.kind == FieldKind::sequence || of.kind == FieldKind::optional;
+    const bool list = is_list(of);
     IdlSpec made = list ? IdlSpec{wrapped(of)} : spec(of);
     made.brackets.insert(0, "[" + std::to_string(kind.count) + "]");
     return made;
   }
   /// The name of a type of which there are sequences.
   std::string of_sequence(const DynamicKind& kind) {
-    const bool named = kind.kind != FieldKind::array && kind.kind != FieldKind::sequence && kind.kind != FieldKind::optional;
-    return named ? spec(kind).type : wrapped(kind);
+    return kind.kind == FieldKind::array || is_list(kind) ? wrapped(kind) : spec(kind).type;
+  }
+  /// The struct of a key and a value of a map.
+  std::string entry(const DynamicKind& kind) {
+    const std::string key = "entry " + type_.text_of(kind, true);
+    if (const auto known = declared_.find(key); known != declared_.end()) return known->second;
+    const IdlSpec of_key = spec(type_.kinds()[kind.key]), of_value = spec(element(kind));
+    const std::string value =
+        holds_nothing(element(kind)) ? "" : "  " + of_value.type + " value" + of_value.brackets + ";\n";
+    const std::string name = unused({"Entry"});
+    text_ += "@final struct " + name + " {\n  " + of_key.type + " key;\n" + value + "};\n";
+    return declared_.emplace(key, name).first->second;
   }
   std::string wrapped(const DynamicKind& kind) {
     const std::string key = "wrapped " + type_.text_of(kind, true);
@@ -138,6 +153,7 @@ class IdlText {
       const bool key = root && std::find(keys.begin(), keys.end(), at) != keys.end();
       const IdlSpec made = spec(of);
       fields += "  " + std::string(key ? "@key " : "") + made.type + " " + name + made.brackets + ";";
+      if (of.kind == FieldKind::map) fields += "  // no key twice";
       if (of.kind == FieldKind::optional) fields += "  // there or not";
       if (of.kind == FieldKind::enumeration) fields += "  // enum " + scopes_of(of.name).back();
       fields += "\n";

@@ -111,7 +111,7 @@ void add_idl_command(CLI::App& app, Work& chosen) {
   const CommandText text{
       "idl", "Make C++ headers of the types in IDL and ROS files",
       R"(Reads OMG's IDL 4 (.idl) and ROS 2's messages (.msg), with what they include, and writes a C++ header for each file:
-plain aggregates, with their keys and the names of their fields, for topics. What a sample cannot hold (unions, maps, wide
+plain aggregates, with their keys and the names of their fields, for topics. What a sample cannot hold (unions, wide
 strings) is refused with its place; what means nothing here (other annotations, #pragma, bounds) is left out, and a line
 says so.
 

@@ -19,6 +19,7 @@ std::string choice_of(const topics::DynamicType& type, const DynamicKind& kind) 
   std::string names;
   for (const topics::DynamicField& each : kind.fields) names += (names.empty() ? "" : ", ") + each.name;
   if (!names.empty()) return "name one of " + names;
+  if (kind.kind == FieldKind::map) return "name one of its keys, as [7] or [left]: it is " + type.text_of(kind, true);
   if (kind.kind == FieldKind::array) return "name one of its elements, [0] to [" + std::to_string(kind.count - 1) + "]";
   if (kind.kind == FieldKind::sequence) return "name one of its elements: [0]";
   return "name a number, a bool or an enum: it is " + type.text_of(kind, true);
@@ -34,6 +35,33 @@ bool is_number(const topics::DynamicType& type, const DynamicKind& kind) {
   return topics::is_plain(kind.kind) && kind.kind != FieldKind::character;
 }
 
+/// Into an element. Nothing: there is none.
+std::optional<FieldStep> step_of(const topics::DynamicType& type, const DynamicKind& kind,
+                                 const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  if (kind.kind == FieldKind::map) {
+    if (!topics::is_map_key(type, type.kinds()[kind.key], *text)) return std::nullopt;
+    return *text;
+  }
+  std::size_t place = 0;
+  const auto [behind, fault] = std::from_chars(text->data(), text->data() + text->size(), place);
+  const bool list = kind.kind == FieldKind::sequence || (kind.kind == FieldKind::array && place < kind.count);
+  if (fault != std::errc() || behind != text->data() + text->size() || !list) return std::nullopt;
+  return place;
+}
+
+/// Takes the brackets at the front of the rest, with what is in them; a key of a map may have quotes around it.
+/// Nothing: there is no end.
+std::optional<std::string> in_brackets(std::string_view& rest, const DynamicKind& of) {
+  const bool quoted = of.kind == FieldKind::map && rest.starts_with("[\"");
+  const std::size_t begin = quoted ? 2 : 1;
+  const std::size_t end = rest.find(quoted ? "\"]" : "]", begin);
+  if (end == std::string_view::npos) return std::nullopt;
+  std::string text(rest.substr(begin, end - begin));
+  rest.remove_prefix(end + begin);
+  return text;
+}
+
 }  // namespace
 
 Result<FieldPath> FieldPath::parse(const topics::DynamicType& type, const std::string& text) {
@@ -42,18 +70,10 @@ Result<FieldPath> FieldPath::parse(const topics::DynamicType& type, const std::s
   std::string_view rest = text;
   while (!rest.empty()) {
     if (rest.front() == '[') {
-      std::size_t place = 0;
-      const std::size_t end = rest.find(']');
-      const std::string_view digits = rest.substr(1, end == std::string_view::npos ? end : end - 1);
-      const auto [behind, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), place);
-      const bool list = kind->kind == FieldKind::sequence || kind->kind == FieldKind::array;
-      if (end == std::string_view::npos || fault != std::errc() || behind != digits.data() + digits.size() || !list ||
-          (kind->kind == FieldKind::array && place >= kind->count)) {
-        return no_field(text, "there is no such element", choice_of(type, *kind));
-      }
-      path.steps_.emplace_back(place);
+      const auto step = step_of(type, *kind, in_brackets(rest, *kind));
+      if (!step) return no_field(text, "there is no such element", choice_of(type, *kind));
+      path.steps_.push_back(*step);
       kind = &within(type, type.kinds()[kind->element]);
-      rest.remove_prefix(end + 1);
     } else {
       if (rest.front() == '.' && !path.steps_.empty()) rest.remove_prefix(1);
       const std::string name(rest.substr(0, rest.find_first_of(".[")));

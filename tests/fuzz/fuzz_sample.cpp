@@ -28,6 +28,12 @@ struct Various {
   std::vector<std::vector<std::uint8_t>> blobs;
 };
 
+struct Mapped {
+  std::map<std::string, std::map<Kind, Point>> named;
+  std::map<std::uint8_t, std::optional<bool>> numbered;
+  std::vector<std::map<bool, std::string>> many;
+};
+
 }  // namespace samples
 
 namespace {
@@ -54,5 +60,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   check<samples::InPlace>(bytes);
   check<samples::Various>(bytes);
+  check<samples::Mapped>(bytes);
   return 0;
 }

@@ -58,14 +58,19 @@ TEST_CASE("a struct of IDL with texts, sequences and optionals goes as CDR") {
   note.readings.emplace(2);
   note.readings->at(1).sensor = 9;
   note.large = sensors::units::most;
+  note.limits = {{"upper", 2.5F}, {"lower", -1}};
+  note.switches[common::Mode::on] = {{{7, true}, {3, false}}, {}};
   sensors::Note back;
   const auto json = there_and_back(note, back);
   CHECK(json["class"] == "none");
   CHECK(json["words"].dump() == R"(["a","b"])");
   CHECK(json["readings"][1]["sensor"] == 9);
   CHECK(json["large"] == 18446744073709551615U);
+  CHECK(json["limits"].dump() == R"({"lower":-1.0,"upper":2.5})");
+  CHECK(json["switches"].dump() == R"({"7":[{"3":false,"7":true},{}]})");
   REQUIRE(back.readings);
   CHECK(back.readings->at(1).sensor == 9);
+  CHECK((back.limits == note.limits && back.switches == note.switches));
 }
 
 TEST_CASE("constants of IDL are what their expressions say") {

@@ -79,7 +79,15 @@ TEST_CASE("constant expressions have the precedence and the range of IDL") {
 TEST_CASE("what samples cannot hold is refused with its place and a way out") {
   CHECK_THAT(fault("module m {\n  union U switch (long) { case 1: long a; };\n};"),
              Contains("a.idl:2:3: samples hold no union; fix: make it a struct with an @optional field for each case"));
-  CHECK_THAT(fault("struct S { map<long, string> m; };"), Contains("a.idl:1:12: samples hold no map; fix: "));
+  CHECK_THAT(fault("struct S { map<double, string> m; };"),
+             Contains("a.idl:1:16: the keys of a map are integers, booleans, enums or strings; fix: "));
+  CHECK_THAT(fault("struct S { map<char, string> m; };"), Contains("the keys of a map are"));
+  CHECK_THAT(fault("struct P { long x; }; struct S { map<P, long> m; };"), Contains("the keys of a map are"));
+  CHECK_THAT(fault("typedef long A[2]; struct S { map<A, long> m; };"), Contains("the keys of a map are"));
+  CHECK_THAT(fault("struct S { map<long> m; };"), Contains("a.idl:1:20: , is expected"));
+  CHECK_THAT(fault("struct S { map<long, wchar> m; };"), Contains("samples hold no wchar"));
+  CHECK_THAT(fault("struct S { @key map<long, long> m; };"), Contains("a key holds no sequences, maps and optionals"));
+  CHECK_THAT(fault("struct S { @default(1) map<long, long> m; };"), Contains("the value is none of std::map<"));
   CHECK_THAT(fault("struct S { sequence<wstring> m; };"), Contains("samples hold no wstring"));
   CHECK_THAT(fault("struct S { long double m; };"), Contains("samples hold no long double"));
   CHECK_THAT(fault("struct S { sequence<S> m; };"), Contains("there is no type S before this"));
@@ -131,6 +139,21 @@ TEST_CASE("what is left out is said with its place") {
   CHECK(model.notes[1] == "a.idl:2:1: @topic is left out");
   CHECK_THAT(model.notes[2], Contains("a.idl:2:36: the bound is"));
   CHECK_THAT(header_of(model, model.units[0]), Contains("std::string a{};  // at most 8 bytes"));
+}
+
+TEST_CASE("a map of IDL is std::map, whatever is within it, and its bounds are comments") {
+  const Model model = model_of({{"a.idl",
+                                 "enum E { A }; typedef string<4> Name; @bit_bound(8) bitmask M { one };\n"
+                                 "struct S { map<Name, sequence<map<E, double, 3>>, 7> a; map<M, boolean> b[2]; };"}},
+                               "a.idl");
+  const std::string header = header_of(model, model.units[0]);
+  CHECK_THAT(header, Contains("#include <map>\n") &&
+                         Contains("  std::map<::Name, std::vector<std::map<::E, double>>> a{};  // at most 7 elements, "
+                                  "each of at most 3 elements\n") &&
+                         Contains("  std::array<std::map<::M, bool>, 2> b{};\n"));
+  const Model bounded = model_of({{"a.idl", "struct S { map<string<8>, long> a; map<string<8>, long, 2> b; };"}}, "a.idl");
+  CHECK_THAT(header_of(bounded, bounded.units[0]), Contains("a{};  // keys of at most 8 bytes\n") &&
+                                                       Contains("b{};  // at most 2 elements, keys of at most 8 bytes\n"));
 }
 
 TEST_CASE("a ROS message that is none is refused with its line") {

@@ -196,9 +196,8 @@ class TypeWriter {
   std::size_t depth_ = 0;  // of structs
 };
 
-bool is_free_of_optionals(const DynamicType& type) {
-  return std::none_of(type.kinds().begin(), type.kinds().end(),
-                      [](const DynamicKind& each) { return each.kind == FieldKind::optional; });
+bool has(FieldKind kind, const DynamicType& type) {
+  return std::any_of(type.kinds().begin(), type.kinds().end(), [&](const DynamicKind& each) { return each.kind == kind; });
 }
 
 /// Without any names.
@@ -240,7 +239,8 @@ Result<std::shared_ptr<const DynamicType>> type_of(dds_entity_t participant, con
 }
 
 Result<void> check_passes(const DynamicType& type) {
-  if (!is_free_of_optionals(type)) return not_ours("it has an optional, whose bytes are others in DDS");
+  if (has(FieldKind::optional, type)) return not_ours("it has an optional, whose bytes are others in DDS");
+  if (has(FieldKind::map, type)) return not_ours("it has a map, of which Cyclone DDS has none");
   return {};
 }
 

@@ -15,10 +15,12 @@ std::string member_name(const std::string& name) { return is_cpp_word(name) ? na
 /// " // at most 10", for bounds that C++ has no place for.
 std::string bounds_of(const IdlType& type) {
   std::string text;
-  const bool holds = type.form == TypeForm::sequence || type.form == TypeForm::text;
+  const bool holds = type.form == TypeForm::sequence || type.form == TypeForm::map || type.form == TypeForm::text;
   if (holds && type.count > 0) {
     text = fmt::format("at most {} {}", type.count, type.form == TypeForm::text ? "bytes" : "elements");
   }
+  const std::string of_key = type.key == nullptr ? "" : bounds_of(*type.key);
+  if (!of_key.empty()) text += (text.empty() ? "keys of " : ", keys of ") + of_key;
   if (type.element == nullptr) return text;
   const std::string within = bounds_of(*type.element);
   return within.empty() ? text : text.empty() ? within : text + ", each of " + within;
@@ -105,6 +107,7 @@ std::string cpp_type(const IdlType& type) {
     case TypeForm::plain: return type.name;
     case TypeForm::text: return "std::string";
     case TypeForm::sequence: return "std::vector<" + cpp_type(*type.element) + ">";
+    case TypeForm::map: return fmt::format("std::map<{}, {}>", cpp_type(*type.key), cpp_type(*type.element));
     case TypeForm::array: return fmt::format("std::array<{}, {}>", cpp_type(*type.element), type.count);
     case TypeForm::optional: return "std::optional<" + cpp_type(*type.element) + ">";
     case TypeForm::named: return "::" + type.name;
@@ -121,7 +124,7 @@ std::string header_name(const std::string& path) {
 std::string header_of(const Model& model, const IdlUnit& unit) {
   std::string header = "// Made of " + std::filesystem::path(unit.path).filename().string() +
                        " by `spindrift idl`: whoever changes it changes that file.\n#pragma once\n\n";
-  for (const char* each : {"array", "cstdint", "optional", "string", "string_view", "vector"})
+  for (const char* each : {"array", "cstdint", "map", "optional", "string", "string_view", "vector"})
     header += fmt::format("#include <{}>\n", each);
   header += "\n#include <dds/dds.hpp>\n";
   const std::set<std::string> includes(unit.includes.begin(), unit.includes.end());

@@ -20,7 +20,6 @@ struct Annotation {
 const std::map<std::string, std::string> refused_words = {
     {"union", "make it a struct with an @optional field for each case"},
     {"bitset", "make it a struct, or a bitmask"},
-    {"map", "make it a sequence of a struct with a key and a value"},
     {"any", "name a type"},
     {"fixed", "use a double, or a number with a fixed unit"},
     {"wchar", "use a string in UTF-8"},
@@ -311,6 +310,7 @@ class IdlParser {
     if (word.text == "long") return of_long(word, false);
     if (tokens_.take_if("string")) return text(scope);
     if (tokens_.take_if("sequence")) return sequence(scope, depth);
+    if (tokens_.take_if("map")) return map(scope, depth);
     const auto found = plain_words.find(word.text);
     if (word.kind != TokenKind::word || found == plain_words.end()) return type_by_name(scope);
     tokens_.take();
@@ -334,6 +334,18 @@ class IdlParser {
   TypePointer sequence(const std::string& scope, std::size_t depth) {
     IdlType made{.form = TypeForm::sequence};
     tokens_.expect("<");
+    made.element = type(scope, depth + 1);
+    if (tokens_.take_if(",")) made.count = bound(scope);
+    tokens_.expect(">");
+    return std::make_shared<IdlType>(std::move(made));
+  }
+  TypePointer map(const std::string& scope, std::size_t depth) {
+    IdlType made{.form = TypeForm::map};
+    tokens_.expect("<");
+    const SourcePlace place = tokens_.peek().place;
+    made.key = type(scope, depth + 1);
+    to_.require_map_key(*made.key, place);
+    tokens_.expect(",");
     made.element = type(scope, depth + 1);
     if (tokens_.take_if(",")) made.count = bound(scope);
     tokens_.expect(">");

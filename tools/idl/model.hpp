@@ -23,14 +23,15 @@ struct SourcePlace {
 /// Throws bad_input, with file, line and column.
 [[noreturn]] void refuse(const SourcePlace& place, const std::string& cause, const std::string& fix);
 
-enum class TypeForm : std::uint8_t { plain, text, sequence, array, optional, named };
+enum class TypeForm : std::uint8_t { plain, text, sequence, map, array, optional, named };
 struct IdlType;
 using TypePointer = std::shared_ptr<const IdlType>;
 struct IdlType {
   TypeForm form = TypeForm::plain;
   std::string name{};       ///< plain: as C++ has it, "std::int32_t"; named: with its modules, "sensors::Mode"
-  TypePointer element{};    ///< of a sequence, an array, an optional
-  std::uint64_t count = 0;  ///< of an array; the bound of a sequence or a text, 0 if there is none
+  TypePointer element{};    ///< of a sequence, a map, an array, an optional
+  TypePointer key{};        ///< of a map
+  std::uint64_t count = 0;  ///< of an array; the bound of a sequence, a map or a text, 0 if there is none
 };
 
 struct IdlField {
@@ -74,7 +75,7 @@ struct Model {
 using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
 
 /// Parses the files (.idl, .msg) with what they include. Throws bad_input, with the place: syntax, what is not known, and
-/// what a sample cannot hold, such as unions and maps.
+/// what a sample cannot hold, such as unions.
 [[nodiscard]] Model parse(const std::vector<std::string>& paths, const ReadFile& read);
 
 /// A C++ header for a unit: plain aggregates, with their keys and the names of their fields for dds/.

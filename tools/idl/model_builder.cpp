@@ -121,10 +121,19 @@ const IdlType& ModelBuilder::resolved(const IdlType& type) const {
   return *at;
 }
 
+void ModelBuilder::require_map_key(const IdlType& type, const SourcePlace& place) const {
+  const IdlType& behind = resolved(type);
+  const std::string& name = behind.name;
+  if (behind.form == TypeForm::text) return;
+  if (behind.form == TypeForm::plain && name != "char" && name != "float" && name != "double") return;
+  if (behind.form == TypeForm::named && model_.declarations[types_.at(name)].kind == DeclarationKind::enumeration) return;
+  refuse(place, "the keys of a map are integers, booleans, enums or strings", "write map<string, …>, or another of these");
+}
+
 void ModelBuilder::require_key(const IdlType& type, const SourcePlace& place) const {
   const IdlType& behind = resolved(type);
-  if (behind.form == TypeForm::sequence || behind.form == TypeForm::optional)
-    refuse(place, "a key holds no sequences and no optionals", "make a number, a text or an array the key");
+  if (behind.form == TypeForm::sequence || behind.form == TypeForm::map || behind.form == TypeForm::optional)
+    refuse(place, "a key holds no sequences, maps and optionals", "make a number, a text or an array the key");
   if (behind.form == TypeForm::array) require_key(*behind.element, place);
   if (behind.form != TypeForm::named) return;
   for (const IdlField& each : model_.declarations[types_.at(behind.name)].fields) require_key(*each.type, place);

@@ -33,7 +33,9 @@ class ModelBuilder {
   [[nodiscard]] ConstantValue value_named(const std::string& scope, const std::string& name, const SourcePlace& place) const;
   /// The type behind aliases and bitmasks.
   [[nodiscard]] const IdlType& resolved(const IdlType& type) const;
-  /// Throws bad_input: keys hold neither sequences nor optionals.
+  /// Throws bad_input: the keys of maps are numbers without a fraction, bools, enums and texts.
+  void require_map_key(const IdlType& type, const SourcePlace& place) const;
+  /// Throws bad_input: keys hold no sequences, maps and optionals.
   void require_key(const IdlType& type, const SourcePlace& place) const;
   /// Adds a field to a struct. Throws bad_input: its name is taken, or there are too many.
   static void add_field(Declaration& to, IdlField field);
