@@ -169,6 +169,20 @@ typename Make::Value map_of(const DynamicType& type, const DynamicKind& kind, So
 }
 
 template <class Make, class Source>
+typename Make::Value choice_of(const DynamicType& type, const DynamicKind& kind, Source& source) {
+  auto object = Make::object();
+  const DynamicField* const member = with_plain(written_kind(type, type.kinds()[kind.key]).kind, [&](auto plain) {
+    const auto d = source.template get<typename decltype(plain)::type>();
+    Make::put(object, std::string(discriminator_name), Make::plain(d));
+    return member_of(kind, label_number(d));
+  });
+  if (member == nullptr && kind.is_variant && source.ok()) source.fail(no_member_told);
+  if (member != nullptr && source.ok())
+    Make::put(object, member->name, value_of<Make>(type, type.kinds()[member->kind], source));
+  return object;
+}
+
+template <class Make, class Source>
 typename Make::Value value_of(const DynamicType& type, const DynamicKind& kind, Source& source) {
   const auto element = [&]() -> const DynamicKind& { return type.kinds()[kind.element]; };
   const auto list_of = [&](std::uint64_t count) {
@@ -181,6 +195,7 @@ typename Make::Value value_of(const DynamicType& type, const DynamicKind& kind, 
     case FieldKind::string: return Make::text(source.get_text());
     case FieldKind::sequence: return list_of(source.get_count(element().wire_bytes_min));
     case FieldKind::map: return map_of<Make>(type, kind, source);
+    case FieldKind::choice: return choice_of<Make>(type, kind, source);
     case FieldKind::optional:
       if (!source.template get<bool>()) return {};
       return value_of<Make>(type, element(), source);

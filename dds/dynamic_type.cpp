@@ -6,14 +6,15 @@
 #include <optional>
 #include <utility>
 
+#include <spindrift/dds/plain_value.hpp>
 #include <spindrift/dds/type_support.hpp>
 
 namespace spindrift::topics {
 namespace {
 
-constexpr std::string_view kind_names[] = {"bool",     "char", "i8",       "i16",         "i32",   "i64",      "u8",
-                                           "u16",      "u32",  "u64",      "f32",         "f64",   "string",   "sequence",
-                                           "map",      "optional", "enumeration", "array", "aggregate"};
+constexpr std::string_view kind_names[] = {"bool", "char",     "i8",          "i16",   "i32",       "i64",    "u8",
+                                           "u16",  "u32",      "u64",         "f32",   "f64",       "string", "sequence",
+                                           "map",  "optional", "enumeration", "array", "aggregate", "union"};
 constexpr std::uint64_t plain_bytes[] = {1, 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
 
 std::uint64_t aligned(std::uint64_t offset, std::uint64_t alignment) {
@@ -26,6 +27,15 @@ constexpr std::string_view unnamed_namespace = "{anonymous}";
 }  // namespace
 
 std::string_view to_string(FieldKind kind) noexcept { return kind_names[static_cast<std::size_t>(kind)]; }
+
+const DynamicField* member_of(const DynamicKind& kind, std::int64_t label) noexcept {
+  const DynamicField* otherwise = nullptr;
+  for (const DynamicField& each : kind.fields) {
+    if (each.is_default) otherwise = &each;
+    if (!each.is_default && std::find(each.labels.begin(), each.labels.end(), label) != each.labels.end()) return &each;
+  }
+  return otherwise;
+}
 
 class TypeParser {
  public:
@@ -136,6 +146,8 @@ class TypeParser {
   std::size_t element(std::size_t depth) {
     if (take("sequence<")) return holder(FieldKind::sequence, depth);
     if (take("map<")) return map(depth);
+    if (take("variant<")) return variant(depth);
+    if (take("union ")) return choice(depth);
     if (take("optional<")) return holder(FieldKind::optional, depth);
     if (const auto word = plain_word()) return plain(*word);
     const auto name = type_name();
@@ -185,6 +197,85 @@ class TypeParser {
   [[nodiscard]] bool is_map_key(const DynamicKind& kind) const {
     if (kind.kind == FieldKind::enumeration) return is_map_key(at(kind.element));
     return (kind.kind < FieldKind::f32 && kind.kind != FieldKind::character) || kind.kind == FieldKind::string;
+  }
+
+  std::size_t variant(std::size_t depth) {
+    DynamicKind made{.kind = FieldKind::choice, .name = "variant", .key = plain(FieldKind::i32), .is_variant = true};
+    do {
+      DynamicField member{.name = "f" + std::to_string(made.fields.size()), .kind = kind(depth + 1)};
+      member.labels = {static_cast<std::int64_t>(made.fields.size())};
+      made.fields.push_back(std::move(member));
+    } while (take(','));
+    expect('>');
+    made.wire_bytes_min = at(made.key).size;
+    return fault_ ? 0 : add(std::move(made));
+  }
+  std::size_t choice(std::size_t depth) {
+    DynamicKind made{.kind = FieldKind::choice, .name = std::string(type_name().value_or(""))};
+    expect(':');
+    made.key = kind(depth + 1);
+    if (!fault_ && !is_discriminator(at(made.key))) fail("a discriminator is an integer, a bool, a char or an enum");
+    if (!take(" {")) fail("the members of a union, in braces, are expected");
+    while (!fault_ && !take('}')) {
+      if (!made.fields.empty()) expect(',');
+      DynamicField member{};
+      labels(made, member);
+      DynamicField named = field_name(made);
+      if (named.name == discriminator_name) fail("a member of a union is called _d, as its discriminator");
+      member.name = std::move(named.name);
+      member.announced = named.announced;
+      member.kind = kind(depth + 1);
+      made.fields.push_back(std::move(member));
+    }
+    if (fault_) return 0;
+    if (made.fields.empty()) fail("a union has no members");
+    made.wire_bytes_min = at(made.key).size;
+    return add(std::move(made));
+  }
+  [[nodiscard]] bool is_discriminator(const DynamicKind& kind) const {
+    return is_map_key(kind) ? kind.kind != FieldKind::string
+                            : kind.kind == FieldKind::character ||
+                                  (kind.kind == FieldKind::enumeration && at(kind.element).kind == FieldKind::character);
+  }
+  /// "1|2:", or "*3:".
+  void labels(const DynamicKind& of, DynamicField& member) {
+    member.is_default = take('*');
+    const bool second = std::any_of(of.fields.begin(), of.fields.end(), [](const auto& each) { return each.is_default; });
+    if (member.is_default && second) fail("a union has two defaults");
+    do {
+      member.labels.push_back(label(at(of.key)));
+      const auto same = [&](const DynamicField& each) {
+        return std::find(each.labels.begin(), each.labels.end(), member.labels.back()) != each.labels.end();
+      };
+      const bool again = std::count(member.labels.begin(), member.labels.end(), member.labels.back()) > 1;
+      if (again || std::any_of(of.fields.begin(), of.fields.end(), same)) fail("a label is there twice");
+    } while (!member.is_default && take('|'));
+    expect(':');
+  }
+  std::int64_t label(const DynamicKind& discriminator) {
+    std::int64_t value = 0;
+    const std::string_view all = rest();
+    const auto [end, failure] = std::from_chars(all.data(), all.data() + all.size(), value);
+    const std::string_view digits = all.substr(0, static_cast<std::size_t>(end - all.data()));
+    const bool plainly = failure == std::errc() && digits == std::to_string(value);
+    if (!plainly || !is_label(discriminator, value)) fail("a number that the discriminator can have is expected");
+    if (!fault_) at_ += digits.size();
+    return value;
+  }
+  [[nodiscard]] bool is_label(const DynamicKind& discriminator, std::int64_t value) const {
+    if (fault_) return false;
+    const bool named = discriminator.kind == FieldKind::enumeration;
+    return with_plain(named ? at(discriminator.element).kind : discriminator.kind, [&](auto plain) {
+      using T = typename decltype(plain)::type;
+      if constexpr (std::is_same_v<T, bool>)
+        return value == 0 || value == 1;
+      else if constexpr (std::is_same_v<T, char>)
+        return value >= 0 && value <= 255;
+      else if constexpr (std::is_integral_v<T>)
+        return std::in_range<T>(value);
+      else
+        return false;
+    });
   }
 
   std::size_t enumeration(std::string name) {
@@ -245,8 +336,9 @@ class TypeParser {
     } while (take(','));
   }
   void check_key(const DynamicKind& kind) {
-    if (kind.kind == FieldKind::sequence || kind.kind == FieldKind::map || kind.kind == FieldKind::optional)
-      fail("a key holds a sequence, a map or an optional");
+    if (kind.kind == FieldKind::sequence || kind.kind == FieldKind::map || kind.kind == FieldKind::optional ||
+        kind.kind == FieldKind::choice)
+      fail("a key holds a sequence, a map, an optional or a union");
     if (kind.kind == FieldKind::array) check_key(at(kind.element));
     for (const DynamicField& each : kind.fields) check_key(at(each.kind));
   }
@@ -255,7 +347,7 @@ class TypeParser {
     type_.in_place_bytes_ = number();
     if (!take(" bytes")) fail("the size of a sample is expected");
     if (fault_) return;
-    if (!type_.root().fixed) fail("a sample with strings, sequences, maps or optionals does not lie in place");
+    if (!type_.root().fixed) fail("a sample with strings, sequences, maps, optionals or unions does not lie in place");
     if (type_.root().size != type_.in_place_bytes_) {
       fail("its fields take " + std::to_string(type_.root().size) + " bytes where the sample has " +
            std::to_string(type_.in_place_bytes_) + ", so that it is not known where they lie");
@@ -280,6 +372,22 @@ Result<DynamicType> DynamicType::of(const EndpointFacts& topic) {
       .fix("let all programs of the domain be of one release");
 }
 
+std::string DynamicType::text_of_choice(const DynamicKind& kind, bool named) const {
+  std::string text;
+  for (const DynamicField& each : kind.fields) {
+    text += text.empty() ? "" : ",";
+    const std::size_t begin = text.size();
+    for (const std::int64_t label : each.labels) {
+      if (!kind.is_variant) text += (text.size() > begin ? "|" : each.is_default ? "*" : "") + std::to_string(label);
+    }
+    text += kind.is_variant ? "" : ":";
+    if (named && each.announced) text += each.name + "=";
+    text += text_of(kinds_[each.kind], named);
+  }
+  if (kind.is_variant) return "variant<" + text + ">";
+  return "union " + kind.name + ":" + text_of(kinds_[kind.key], named) + " {" + text + "}";
+}
+
 std::string DynamicType::text_of(const DynamicKind& kind, bool named) const {
   const auto element = [&] { return text_of(kinds_[kind.element], named); };
   switch (kind.kind) {
@@ -288,6 +396,7 @@ std::string DynamicType::text_of(const DynamicKind& kind, bool named) const {
     case FieldKind::map: return "map<" + text_of(kinds_[kind.key], named) + "," + element() + ">";
     case FieldKind::array: return element() + "[" + std::to_string(kind.count) + "]";
     case FieldKind::enumeration: return kind.name + ":" + element();
+    case FieldKind::choice: return text_of_choice(kind, named);
     case FieldKind::aggregate: {
       std::string text;
       for (const DynamicField& each : kind.fields) {

@@ -34,6 +34,7 @@ enum class FieldKind : std::uint8_t {
   enumeration,
   array,
   aggregate,
+  choice,  // a union
 };
 [[nodiscard]] constexpr bool is_plain(FieldKind kind) noexcept { return kind < FieldKind::string; }
 /// "u8", "f64"; of other kinds "string", "sequence" and so on.
@@ -43,20 +44,28 @@ struct DynamicField {
   std::string name;        ///< as announced, or f0, f1 and so on
   std::size_t kind = 0;    ///< its place in DynamicType::kinds
   bool announced = false;  ///< it has a name of its own
+  std::vector<std::int64_t> labels{};  ///< of a union's member: the discriminators with which it is there, as numbers
+  bool is_default = false;             ///< it is there with all others; the label is the one that it has where none is said
 };
 /// A kind of value that the type has somewhere. Those that it is made of come before it in DynamicType::kinds.
 struct DynamicKind {
   FieldKind kind = FieldKind::boolean;
-  std::string name{};                  ///< of an aggregate or an enum
+  std::string name{};       ///< of an aggregate, a union or an enum
   std::size_t element = 0;  ///< of a sequence, a map, an optional, an array, an enum: the place of its elements' kind
-  std::size_t key = 0;      ///< of a map: the place of its keys' kind
+  std::size_t key = 0;      ///< of a map: the place of its keys' kind; of a union: of its discriminator's
+  bool is_variant = false;  ///< a union that is a std::variant: there always is a member
   std::uint64_t count = 0;             ///< of an array
-  std::vector<DynamicField> fields{};  ///< of an aggregate
+  std::vector<DynamicField> fields{};  ///< of an aggregate; the members of a union
   bool fixed = false;                  ///< its bytes can lie in place; then `size` and `alignment` are theirs
   std::uint64_t size = 0;
   std::uint64_t alignment = 1;
   std::uint64_t wire_bytes_min = 0;  ///< fewest bytes of one as CDR; 0 of what holds nothing
 };
+
+/// The name of the discriminator as JSON.
+inline constexpr std::string_view discriminator_name = "_d";
+/// The member of a union that is there with that discriminator. Null: none.
+[[nodiscard]] const DynamicField* member_of(const DynamicKind& kind, std::int64_t label) noexcept;
 
 /// Bounds of what is taken for a type: levels within each other, and bytes of one value without its strings and sequences.
 inline constexpr std::size_t type_depth_max = 64;
@@ -86,6 +95,8 @@ class DynamicType {
   [[nodiscard]] std::string text_of(const DynamicKind& kind, bool named) const;
 
  private:
+  [[nodiscard]] std::string text_of_choice(const DynamicKind& kind, bool named) const;
+
   DynamicType() = default;
   friend class TypeParser;
 

@@ -17,6 +17,8 @@
 
 #include <boost/pfr/core.hpp>
 
+#include <spindrift/dds/union_fields.hpp>
+
 namespace spindrift::topics {
 
 template <class T>
@@ -178,12 +180,16 @@ template <class T>
     return false;
 }
 
-/// Whether values of it can hold others of their own type, in a vector, a map or an optional: its description has no end
-/// then.
+/// Whether values of it can hold others of their own type, in a vector, a map, an optional or a union: its description has
+/// no end then.
 template <class T, class... Around>
 [[nodiscard]] consteval bool holds_itself() {
   if constexpr (is_holder<T>) {
     return holds_itself<HeldType<T>, Around...>();
+  } else if constexpr (UnionField<T>) {
+    bool any = false;
+    for_each_member_type<T>([&]<class Member>() { any = any || holds_itself<Member, Around...>(); });
+    return any;
   } else if constexpr ((std::same_as<T, Around> || ...)) {
     return true;
   } else if constexpr (AggregateField<T>) {
@@ -200,6 +206,10 @@ template <class T, class IsSo>
 [[nodiscard]] consteval bool any_aggregate(IsSo is_so) {
   if constexpr (is_holder<T>) {
     return any_aggregate<HeldType<T>>(is_so);
+  } else if constexpr (UnionField<T>) {
+    bool any = false;
+    for_each_member_type<T>([&]<class Member>() { any = any || any_aggregate<Member>(is_so); });
+    return any;
   } else if constexpr (AggregateField<T>) {
     bool any = is_so.template operator()<T>();
     for_each_field_type<T>([&]<class Field>() { any = any || any_aggregate<Field>(is_so); });

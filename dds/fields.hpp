@@ -19,9 +19,9 @@
 
 namespace dds::topic {
 
-/// The names of an aggregate's fields, in their order, for programs that do not have the type: `spindrift topic`, recorders,
-/// gateways. They are announced, and no part of the type's identity. Specialize it before the first use of the type, and of
-/// those that hold it; without it they are called f0, f1 and so on:
+/// The names of an aggregate's fields, or a union's members, in their order, for programs that do not have the type:
+/// `spindrift topic`, recorders, gateways. They are announced, and no part of the type's identity. Specialize it before the
+/// first use of the type, and of those that hold it; without it they are called f0, f1 and so on:
 ///   template <> struct dds::topic::topic_field_names<Sensor> { static constexpr std::array names{"id", "value"}; };
 template <class T>
 struct topic_field_names {
@@ -54,6 +54,8 @@ template <class T>
     return 5;
   else if constexpr (is_sequence<T> || is_map<T>)
     return 4;
+  else if constexpr (UnionField<T>)
+    return sizeof(typename UnionOf<T>::Discriminator);
   else if constexpr (is_fixed_array<T>)
     return std::tuple_size_v<T> * wire_bytes_min<typename T::value_type>();
   else if constexpr (AggregateField<T>) {
@@ -88,22 +90,51 @@ template <std::size_t size>
   }
   return true;
 }
-/// "id=" where the aggregate's fields have names, else nothing.
-template <AggregateField T>
+/// "id=" where the fields of an aggregate or the members of a union have names, else nothing.
+template <class T, std::size_t count>
 [[nodiscard]] std::string name_text(std::size_t at) {
   constexpr auto names = dds::topic::topic_field_names<T>::names;
   if constexpr (names.size() == 0) {
     return {};
   } else {
-    static_assert(name_fields(names, field_count<T>()),
+    static_assert(name_fields(names, count),
                   "topic_field_names has one name for each field: of a-z, A-Z, 0-9 and _, and no two alike");
     return std::string(names.at(at)) + "=";
   }
 }
 
+template <class T, bool named = false>
+[[nodiscard]] std::string field_text();
+
+/// "1|2", or "*3" of the default.
+template <class Case>
+[[nodiscard]] std::string label_text() {
+  std::string text = Case::is_default ? "*" : "";
+  for (const std::int64_t each : Case::numbers) text += (text.empty() || text == "*" ? "" : "|") + std::to_string(each);
+  return text;
+}
+/// "variant<i32,string>", or "union Value:u8 {1|2:number=i32,*0:text=string}".
+template <UnionField T, bool named>
+[[nodiscard]] std::string union_text() {
+  using Union = UnionOf<T>;
+  return [&]<std::size_t... at>(std::index_sequence<at...>) {
+    std::string text;
+    if constexpr (Union::is_variant) {
+      ((text += (at == 0 ? "" : ",") + field_text<typename Union::template Member<at>, named>()), ...);
+      return "variant<" + text + ">";
+    } else {
+      ((text += (at == 0 ? "" : ",") + label_text<typename Union::template Case<at>>() + ":" +
+                (named ? name_text<T, Union::count>(at) : "") + field_text<typename Union::template Member<at>, named>()),
+       ...);
+      return "union " + std::string(type_text<T>()) + ":" + field_text<typename Union::Discriminator>() + " {" + text + "}";
+    }
+  }
+  (std::make_index_sequence<Union::count>());
+}
+
 /// A field's kind in words: "f32[3]", "sequence<string>", "sensors::Mode:u8", "Inner{i32,bool}"; `named`: with the names of
 /// fields that have some, "Inner{number=i32,valid=bool}".
-template <class T, bool named = false>
+template <class T, bool named>
 [[nodiscard]] std::string field_text() {
   if constexpr (PlainField<T>)
     return plain_text<T>();
@@ -118,14 +149,16 @@ template <class T, bool named = false>
   else if constexpr (is_map<T>) {
     static_assert(MapKey<typename T::key_type>, "the keys of a map are integers, bools, enums or std::string");
     return "map<" + field_text<typename T::key_type>() + "," + field_text<HeldType<T>, named>() + ">";
-  } else if constexpr (is_fixed_array<T>)
+  } else if constexpr (UnionField<T>)
+    return union_text<T, named>();
+  else if constexpr (is_fixed_array<T>)
     return field_text<typename T::value_type, named>() + "[" + std::to_string(std::tuple_size_v<T>) + "]";
   else if constexpr (AggregateField<T>) {
     std::string text;
     std::size_t at = 0;
     for_each_field_type<T>([&]<class Field>() {
       text += at == 0 ? "" : ",";
-      if constexpr (named) text += name_text<T>(at);
+      if constexpr (named) text += name_text<T, field_count<T>()>(at);
       text += field_text<Field, named>();
       ++at;
     });
@@ -133,8 +166,19 @@ template <class T, bool named = false>
   } else {
     static_assert(no_such_field<T>,
                   "a sample's field is a number, bool, char, enum, std::string, std::vector, std::array, "
-                  "std::map, std::optional, or an aggregate of these");
+                  "std::map, std::optional, std::variant, or an aggregate of these");
   }
+}
+
+template <class T>
+void write_field(CdrWriter& to, const T& value);
+
+template <UnionField T>
+void write_union(CdrWriter& to, const T& value) {
+  using Union = UnionOf<T>;
+  const auto d = Union::discriminator(value);
+  write_field(to, d);
+  with_place<Union::count>(Union::member(d), [&](auto place) { write_field(to, Union::template get<place>(value)); });
 }
 
 template <class T>
@@ -152,6 +196,8 @@ void write_field(CdrWriter& to, const T& value) {
       write_field(to, key);
       write_field(to, each);
     }
+  } else if constexpr (UnionField<T>) {
+    write_union(to, value);
   } else if constexpr (is_fixed_array<T>) {
     for (const auto& each : value) write_field(to, each);
   } else if constexpr (is_maybe<T>) {
@@ -165,6 +211,7 @@ void write_field(CdrWriter& to, const T& value) {
 template <class T>
 [[nodiscard]] bool read_field(CdrReader& from, T& value);
 
+inline constexpr const char* no_member_told = "the discriminator of a std::variant is of none of its alternatives";
 inline constexpr const char* doubled_key = "a key of a map is there twice";
 
 template <class T>
@@ -198,6 +245,25 @@ template <class Key, class T>
   return true;
 }
 
+template <UnionField T>
+[[nodiscard]] bool read_union(CdrReader& from, T& value) {
+  using Union = UnionOf<T>;
+  typename Union::Discriminator d{};
+  if (!read_field(from, d)) return false;
+  const std::size_t place = Union::member(d);
+  bool there = place == no_member;
+  if (there) {
+    if constexpr (Union::is_variant) {
+      from.fail(no_member_told);
+      return false;
+    } else {
+      value._none(d);
+    }
+  }
+  with_place<Union::count>(place, [&](auto at) { there = read_field(from, Union::template make<at>(value, d)); });
+  return there;
+}
+
 /// False: it is not there; `from` knows why.
 template <class T>
 bool read_field(CdrReader& from, T& value) {
@@ -212,6 +278,8 @@ bool read_field(CdrReader& from, T& value) {
     return read_sequence(from, value);
   } else if constexpr (is_map<T>) {
     return read_map(from, value);
+  } else if constexpr (UnionField<T>) {
+    return read_union(from, value);
   } else if constexpr (is_maybe<T>) {
     bool there = false;
     if (!from.get(there)) return false;

@@ -140,6 +140,7 @@ class JsonWalk {
         sink_.put_count(json.size());
         return put_all(element, json);
       case FieldKind::map: return put_map(kind, json);
+      case FieldKind::choice: return put_choice(kind, json);
       case FieldKind::optional: sink_.put(!json.is_null()); return json.is_null() || put(element, json);
       case FieldKind::enumeration: return put(element, json);
       case FieldKind::array: {
@@ -226,6 +227,39 @@ class JsonWalk {
     if (key.kind == FieldKind::string) return put_text(name);
     with_plain(key.kind, [&](auto plain) { sink_.put(map_key_of<typename decltype(plain)::type>(name).value()); });
     return true;
+  }
+  /// The discriminator, or what the member that is there has as one; and that member.
+  bool put_choice(const DynamicKind& kind, const SampleJson& json) {
+    if (!json.is_object()) return fail(json, "an object: " + type_.text_of(kind, true));
+    const auto told = json.find(discriminator_name);
+    const DynamicField* member = nullptr;
+    for (const DynamicField& each : kind.fields) member = json.contains(each.name) ? &each : member;
+    if (json.size() != (told == json.end() ? 0U : 1U) + (member == nullptr ? 0U : 1U))
+      return say("a union has its discriminator, _d, and one of its members",
+                 "leave all else out: the type is " + type_.text_of(kind, true));
+    if (told == json.end() && member == nullptr)
+      return say("a union says neither its discriminator nor a member", "write \"_d\", a member, or both");
+    const DynamicKind& discriminator = written_kind(type_, type_.kinds()[kind.key]);
+    return with_plain(discriminator.kind, [&](auto plain) {
+      using T = typename decltype(plain)::type;
+      const auto d = told == json.end() ? static_cast<T>(member->labels.front()) : plain_of<T>(*told).value_or(T{});
+      if (told != json.end() && !plain_of<T>(*told)) {
+        path_ += "._d";
+        return fail(*told, range_words<T>(discriminator.kind));
+      }
+      return put_member(kind, json, d, member);
+    });
+  }
+  template <class T>
+  bool put_member(const DynamicKind& kind, const SampleJson& json, T d, const DynamicField* member) {
+    const DynamicField* const wanted = member_of(kind, label_number(d));
+    if (wanted != member || (wanted == nullptr && kind.is_variant)) {
+      path_ += "._d";
+      const std::string words = wanted == nullptr ? "no member" : "the member " + wanted->name;
+      return say("with this discriminator there is " + words, "write that, or another discriminator");
+    }
+    sink_.put(d);
+    return member == nullptr || put_within("." + member->name, type_.kinds()[member->kind], json.at(member->name));
   }
   bool put_text(const SampleJson& json) {
     const auto* const text = json.get_ptr<const std::string*>();

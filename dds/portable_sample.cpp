@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include <spindrift/dds/plain_value.hpp>
+
 namespace spindrift::topics {
 namespace {
 
@@ -42,6 +44,12 @@ class FormSource {
     if (!ok_) return nullptr;
     const std::byte* const from = bytes_.data() + at_;
     at_ += count;
+    return from;
+  }
+  /// The same, and they stay.
+  const std::byte* peek(std::size_t count) {
+    const std::byte* const from = take(count);
+    if (from != nullptr) at_ -= count;
     return from;
   }
   std::uint32_t take_count() {
@@ -112,6 +120,7 @@ class Conversion {
         return convert_all(element, count);
       }
       case FieldKind::map: return convert_map(type_.kinds()[kind.key], type_.kinds()[kind.element]);
+      case FieldKind::choice: return convert_choice(kind, plain_kind(type_.kinds()[kind.key]));
       case FieldKind::optional: return convert_optional(type_.kinds()[kind.element]);
       case FieldKind::enumeration: return convert_all(type_.kinds()[kind.element], 1);
       case FieldKind::array:
@@ -165,6 +174,28 @@ class Conversion {
     }
   }
 
+  [[nodiscard]] const DynamicKind& plain_kind(const DynamicKind& kind) const {
+    return kind.kind == FieldKind::enumeration ? type_.kinds()[kind.element] : kind;
+  }
+  void convert_choice(const DynamicKind& kind, const DynamicKind& discriminator) {
+    from_.align(discriminator.size);
+    const std::byte* const value = from_.peek(discriminator.size);
+    if (value == nullptr) return;
+    std::byte own[8];
+    std::copy_n(value, discriminator.size, own);
+    if (from_.swaps()) std::reverse(own, own + discriminator.size);
+    convert_all(discriminator, 1);
+    const DynamicField* const member = with_plain(discriminator.kind, [&](auto plain) {
+      typename decltype(plain)::type d{};
+      if constexpr (std::is_same_v<decltype(d), bool>)
+        d = own[0] != std::byte{0};
+      else
+        std::memcpy(&d, own, sizeof d);
+      return member_of(kind, label_number(d));
+    });
+    if (member != nullptr && from_.ok()) convert(type_.kinds()[member->kind]);
+  }
+
   void convert_text() {
     const std::uint32_t length = from_.take_count();
     const std::byte* const text = from_.take(length);
@@ -214,7 +245,8 @@ bool is_key(const DynamicType& type, std::size_t field) {
   return std::find(type.keys().begin(), type.keys().end(), field) != type.keys().end();
 }
 
-/// As portable bytes: all that is zero or empty takes the fewest bytes that it can, which are zero.
+/// As portable bytes: all that is zero or empty, of a union the first member, takes the fewest bytes that it can, which are
+/// zero.
 void put_nothing(const DynamicType& type, const DynamicKind& kind, FormSink& to) {
   if (kind.wire_bytes_min == 0) return;
   switch (kind.kind) {
@@ -233,6 +265,14 @@ void put_nothing(const DynamicType& type, const DynamicKind& kind, FormSink& to)
     case FieldKind::array:
       for (std::uint64_t each = 0; each < kind.count; ++each) put_nothing(type, type.kinds()[kind.element], to);
       return;
+    case FieldKind::choice: {
+      const DynamicField& first = kind.fields.front();
+      const DynamicKind& key = type.kinds()[kind.key];
+      const DynamicKind& discriminator = key.kind == FieldKind::enumeration ? type.kinds()[key.element] : key;
+      to.align(discriminator.size);
+      to.put(reinterpret_cast<const std::byte*>(first.labels.data()), discriminator.size);  // its low bytes come first
+      return put_nothing(type, type.kinds()[first.kind], to);
+    }
     case FieldKind::aggregate:
       for (const DynamicField& each : kind.fields) put_nothing(type, type.kinds()[each.kind], to);
       return;

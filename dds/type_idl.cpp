@@ -91,6 +91,11 @@ class IdlText {
       case FieldKind::map: return {"sequence<" + entry(kind) + ">"};
       case FieldKind::enumeration: return spec(element(kind));
       case FieldKind::array: return of_array(kind);
+      case FieldKind::choice: {
+        const bool nothing = std::all_of(kind.fields.begin(), kind.fields.end(),
+                                         [&](const DynamicField& each) { return holds_nothing(type_.kinds()[each.kind]); });
+        return nothing ? spec(type_.kinds()[kind.key]) : IdlSpec{declared(kind)};
+      }
       case FieldKind::aggregate: return {declared(kind)};
       default: return {std::string(plain[static_cast<std::size_t>(kind.kind)])};
     }
@@ -129,13 +134,16 @@ class IdlText {
   std::string declared(const DynamicKind& kind) {
     const std::string key = type_.text_of(kind, true);
     if (const auto known = declared_.find(key); known != declared_.end()) return known->second;
-    const std::string fields = fields_of(kind);  // declares what it is made of
+    const bool choice = kind.kind == FieldKind::choice;
+    const std::string fields = choice ? members_of(kind) : fields_of(kind);  // declares what it is made of
     const std::vector<std::string> scopes = scopes_of(kind.name);
     const std::string name = unused(scopes);
     const bool scoped = name.find("::") != std::string::npos;
     const std::size_t modules = scoped ? scopes.size() - 1 : 0;
     for (std::size_t each = 0; each < modules; ++each) text_ += "module " + scopes[each] + " {\n";
-    text_ += "@final struct " + (scoped ? name.substr(name.rfind(':') + 1) : name) + " {\n" + fields + "};\n";
+    text_ += (choice ? "@final union " : "@final struct ") + (scoped ? name.substr(name.rfind(':') + 1) : name);
+    if (choice) text_ += " switch (" + spec(type_.kinds()[kind.key]).type + ")";
+    text_ += " {\n" + fields + "};\n";
     for (std::size_t each = 0; each < modules; ++each) text_ += "};\n";
     return declared_.emplace(key, name).first->second;
   }
@@ -159,6 +167,32 @@ class IdlText {
       fields += "\n";
     }
     return fields;
+  }
+
+  std::string members_of(const DynamicKind& kind) {
+    const DynamicKind& key = type_.kinds()[kind.key];
+    const FieldKind discriminator = (key.kind == FieldKind::enumeration ? element(key) : key).kind;
+    std::string members;
+    std::set<std::string> names;
+    for (const DynamicField& member : kind.fields) {
+      const DynamicKind& of = type_.kinds()[member.kind];
+      if (holds_nothing(of)) continue;
+      std::string name = idl_name(member.name);
+      while (!names.insert(lowered(name)).second) name += '_';
+      members += " ";
+      for (const std::int64_t each : member.labels)
+        members += member.is_default ? " default:" : " case " + label(discriminator, each) + ":";
+      const IdlSpec made = spec(of);
+      members += " " + made.type + " " + name + made.brackets + ";\n";
+    }
+    return members;
+  }
+  static std::string label(FieldKind discriminator, std::int64_t value) {
+    if (discriminator == FieldKind::boolean) return value == 0 ? "FALSE" : "TRUE";
+    if (discriminator != FieldKind::character) return std::to_string(value);
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto byte = static_cast<std::size_t>(value);
+    return std::string("'\\x") + digits[byte / 16] + digits[byte % 16] + "'";
   }
 
   /// The name with its modules, or another one if something is called so.

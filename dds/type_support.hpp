@@ -145,7 +145,8 @@ template <class T>
 template <class T>
 [[nodiscard]] const TypeSupport& type_support() {
   static_assert(dds::topic::is_topic_type<T>::value, "a topic's type is an aggregate that can be made without arguments");
-  static_assert(!holds_itself<T>(), "a topic's type does not hold itself, be it in a vector or an optional");
+  static_assert(!holds_itself<T>(),
+                "a topic's type does not hold itself, be it in a vector, a map, an optional or a variant");
   static_assert(holds_itself<T>() || !any_base<T>(),
                 "a topic's type has no base class, nor has one within it: make what the base has a field, or fields");
   static_assert(holds_itself<T>() || !any_c_array<T>(),

@@ -56,6 +56,7 @@ void write(const std::filesystem::path& path, const std::string& content) {
 const char* word_of(idl::DeclarationKind kind) {
   switch (kind) {
     case idl::DeclarationKind::structure: return "struct";
+    case idl::DeclarationKind::choice: return "union";
     case idl::DeclarationKind::enumeration: return "enum";
     case idl::DeclarationKind::bitmask: return "bitmask";
     case idl::DeclarationKind::alias: return "typedef";
@@ -76,6 +77,8 @@ Json json_of(const idl::Declaration& each) {
     made["fields"].push_back({{"name", field.name},
                               {"type", idl::cpp_type(*field.type)},
                               {"key", field.key},
+                              {"labels", field.labels},
+                              {"otherwise", field.is_default},
                               {"default", field.initial.empty() ? Json(nullptr) : Json(field.initial)}});
   }
   for (const idl::IdlEnumerator& one : each.enumerators)
@@ -111,8 +114,8 @@ void add_idl_command(CLI::App& app, Work& chosen) {
   const CommandText text{
       "idl", "Make C++ headers of the types in IDL and ROS files",
       R"(Reads OMG's IDL 4 (.idl) and ROS 2's messages (.msg), with what they include, and writes a C++ header for each file:
-plain aggregates, with their keys and the names of their fields, for topics. What a sample cannot hold (unions, wide
-strings) is refused with its place; what means nothing here (other annotations, #pragma, bounds) is left out, and a line
+plain aggregates, with their keys and the names of their fields, for topics. What a sample cannot hold (wide strings,
+bitsets) is refused with its place; what means nothing here (other annotations, #pragma, bounds) is left out, and a line
 says so.
 
 Examples:

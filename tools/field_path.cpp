@@ -77,6 +77,12 @@ Result<FieldPath> FieldPath::parse(const topics::DynamicType& type, const std::s
     } else {
       if (rest.front() == '.' && !path.steps_.empty()) rest.remove_prefix(1);
       const std::string name(rest.substr(0, rest.find_first_of(".[")));
+      if (kind->kind == FieldKind::choice && name == topics::discriminator_name) {
+        path.steps_.emplace_back(name);
+        kind = &type.kinds()[kind->key];
+        rest.remove_prefix(name.size());
+        continue;
+      }
       const auto& fields = kind->fields;
       const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& each) { return each.name == name; });
       if (found == fields.end()) return no_field(text, "there is no field \"" + name + "\"", choice_of(type, *kind));

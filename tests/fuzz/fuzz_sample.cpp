@@ -34,6 +34,16 @@ struct Mapped {
   std::vector<std::map<bool, std::string>> many;
 };
 
+class Choice : public dds::topic::union_value<Kind, dds::topic::union_case<std::string, Kind::one>,
+                                              dds::topic::union_default<std::vector<Point>, Kind::two>> {
+ public:
+  Choice() = default;
+};
+struct Chosen {
+  std::variant<std::uint8_t, std::string, Choice> either;
+  std::vector<Choice> many;
+};
+
 }  // namespace samples
 
 namespace {
@@ -61,5 +71,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check<samples::InPlace>(bytes);
   check<samples::Various>(bytes);
   check<samples::Mapped>(bytes);
+  check<samples::Chosen>(bytes);
   return 0;
 }

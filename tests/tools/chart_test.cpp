@@ -28,13 +28,15 @@ TEST_CASE("a chart of no points, or of equal ones, is one") {
 TEST_CASE("a path names a number within a sample, and one that does not is refused with what there is") {
   const auto parsed = topics::DynamicType::parse(
       "T{a=i32,p=P{x=f64,name=string},list=sequence<P{x=f64,name=string}>,maybe=optional<bool>,two=u8[2],level=L:i16,"
-      "by_name=map<string,P{x=f64,name=string}>,by_number=map<i8,sequence<u8>>}");
+      "by_name=map<string,P{x=f64,name=string}>,by_number=map<i8,sequence<u8>>,"
+      "one=union U:u8 {1:x=f64,2:y=i8}}");
   REQUIRE(parsed.ok());
   const auto type = std::make_shared<const topics::DynamicType>(*parsed);
   const auto sample = topics::DynamicSample::from_json(
       type, topics::SampleJson::parse(
                 R"({"a":-4,"p":{"x":1.5,"name":""},"list":[{"x":9,"name":"n"}],"maybe":true,"two":[7,8],"level":3,)"
-                R"("by_name":{"left":{"x":2.5,"name":""},"a].b":{"x":3.5,"name":""}},"by_number":{"-1":[1,2]}})"));
+                R"("by_name":{"left":{"x":2.5,"name":""},"a].b":{"x":3.5,"name":""}},"by_number":{"-1":[1,2]},)"
+                R"("one":{"x":4.5}})"));
   REQUIRE(sample.ok());
   const auto value = [&](const std::string& path) { return FieldPath::parse(*type, path).value().value(*sample); };
   CHECK(value("a") == -4);
@@ -48,6 +50,8 @@ TEST_CASE("a path names a number within a sample, and one that does not is refus
   CHECK(value("by_name[\"a].b\"].x") == 3.5);
   CHECK_FALSE(value("by_name[right].x"));
   CHECK(value("by_number[-1][1]") == 2);
+  CHECK((value("one.x") == 4.5 && value("one._d") == 1));
+  CHECK_FALSE(value("one.y"));
   const auto fault = [&](const std::string& path) { return FieldPath::parse(*type, path).error().to_string(); };
   CHECK(fault("p.y") == "field p.y: there is no field \"y\"; fix: name one of x, name");
   CHECK(fault("two[2]") == "field two[2]: there is no such element; fix: name one of its elements, [0] to [1]");
@@ -56,7 +60,7 @@ TEST_CASE("a path names a number within a sample, and one that does not is refus
         "map<i8,sequence<u8>>");
   CHECK(fault("p") == "field p: it is no number; fix: name one of x, name");
   CHECK(fault("p.name") == "field p.name: it is no number; fix: name a number, a bool or an enum: it is string");
-  for (const char* wrong : {"", ".", "a.", "a[0]", "two[", "two[x]", "two[0]x", "p..x", "by_name[\"left]",
-                            "by_name.left", "by_name[left]"})
+  for (const char* wrong :
+       {"", ".", "a.", "a[0]", "two[", "two[x]", "two[0]x", "p..x", "by_name[\"left]", "by_name.left", "by_name[left]"})
     CHECK_FALSE(FieldPath::parse(*type, wrong).ok());
 }

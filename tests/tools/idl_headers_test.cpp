@@ -73,6 +73,30 @@ TEST_CASE("a struct of IDL with texts, sequences and optionals goes as CDR") {
   CHECK((back.limits == note.limits && back.switches == note.switches));
 }
 
+TEST_CASE("a union of IDL has one member at a time, and goes as CDR") {
+  sensors::Note note;
+  CHECK((note.command._d() == common::Mode::on && note.command.speed() == 0));
+  note.command.words({"a", "b"});
+  CHECK(note.command._d() == common::Mode::delete_);
+  CHECK_THROWS_AS(note.command.speed(), dds::core::PreconditionNotMetError);
+  CHECK_THROWS_AS(note.command.speed(1.5, common::Mode::delete_), dds::core::InvalidArgumentError);
+  note.settings.resize(3);
+  note.settings[0].number(7, 2);
+  note.settings[1].text("text");
+  note.settings[2]._default();
+  sensors::Note back;
+  auto json = there_and_back(note, back);
+  CHECK(json["command"].dump() == R"({"_d":8,"words":["a","b"]})");
+  CHECK(json["settings"].dump() == R"([{"_d":2,"number":7},{"_d":3,"text":"text"},{"_d":0}])");
+  CHECK((back.command.words() == note.command.words() && back.settings.at(0).number() == 7));
+  CHECK((back.settings.at(1).text() == "text" && back.settings.at(2)._d() == 0));
+  note.command.readings({});
+  note.command.readings()[1].sensor = 4;
+  json = there_and_back(note, back);
+  CHECK(json["command"]["readings"][1]["sensor"] == 4);
+  CHECK(back.command.readings()[1].sensor == 4);
+}
+
 TEST_CASE("constants of IDL are what their expressions say") {
   static_assert(common::dimensions == 3 && sensors::units::count_max == 19 && sensors::units::scale == 3.0);
   static_assert(sensors::units::usual == common::Mode::on && static_cast<int>(common::Mode::on) == 7);

@@ -77,8 +77,8 @@ TEST_CASE("constant expressions have the precedence and the range of IDL") {
 }
 
 TEST_CASE("what samples cannot hold is refused with its place and a way out") {
-  CHECK_THAT(fault("module m {\n  union U switch (long) { case 1: long a; };\n};"),
-             Contains("a.idl:2:3: samples hold no union; fix: make it a struct with an @optional field for each case"));
+  CHECK_THAT(fault("module m {\n  bitset B { bitfield<3> a; };\n};"),
+             Contains("a.idl:2:3: samples hold no bitset; fix: make it a struct, or a bitmask"));
   CHECK_THAT(fault("struct S { map<double, string> m; };"),
              Contains("a.idl:1:16: the keys of a map are integers, booleans, enums or strings; fix: "));
   CHECK_THAT(fault("struct S { map<char, string> m; };"), Contains("the keys of a map are"));
@@ -139,6 +139,55 @@ TEST_CASE("what is left out is said with its place") {
   CHECK(model.notes[1] == "a.idl:2:1: @topic is left out");
   CHECK_THAT(model.notes[2], Contains("a.idl:2:36: the bound is"));
   CHECK_THAT(header_of(model, model.units[0]), Contains("std::string a{};  // at most 8 bytes"));
+}
+
+TEST_CASE("a union that is none is refused with its place") {
+  const auto of = [](const std::string& cases, const std::string& tells = "long") {
+    return fault("enum E { A, B }; enum F { C }; union U switch (" + tells + ") {" + cases + "};");
+  };
+  CHECK_THAT(of("case 1: long a;", "double"), Contains("a.idl:1:48: what tells members of a union apart is an integer"));
+  CHECK_THAT(of("case 1: long a;", "string"), Contains("what tells members of a union apart"));
+  CHECK_THAT(of("case 1: long a;", "@key long"), Contains("a union is no key"));
+  CHECK_THAT(of(""), Contains("a union without members holds nothing"));
+  CHECK_THAT(of("long a;"), Contains("case is expected"));
+  CHECK_THAT(of("case 1: long a; case 1: long b;"), Contains("this case is there already"));
+  CHECK_THAT(of("case 1: long a; case 2: long a;"), Contains("the field a is there already"));
+  CHECK_THAT(of("case 256: long a;", "octet"), Contains("the value is none of std::uint8_t"));
+  CHECK_THAT(of("case 0xffffffffffffffff: long a;", "uint64"), Contains("the value is none of std::uint64_t"));
+  CHECK_THAT(of("case C: long a;", "E"), Contains("the value is none of ::E"));
+  CHECK_THAT(of("case 0: long a;", "E"), Contains("the value is none of ::E"));
+  CHECK_THAT(of("case A: long a; case B: long b; default: long c;", "E"), Contains("none is left for the default"));
+  CHECK_THAT(of("case TRUE: long a; case FALSE: long b; default: long c;", "boolean"), Contains("none is left"));
+  CHECK_THAT(of("default: long a; default: long b;"), Contains("a union has two defaults"));
+  CHECK_THAT(of("case 1: @key long a;"), Contains("a member of a union has no @key"));
+  CHECK_THAT(of("case 1: @optional long a;"), Contains("a member of a union has no @optional"));
+  CHECK_THAT(of("case 1: long _d;"), Contains("no member of a union begins with _"));
+  CHECK_THAT(fault("union U switch (long) { case 1: long a; }; struct S { @key U u; };"), Contains("a key holds no union"));
+  CHECK_THAT(fault("union U switch (long) { case 1: long a; }; struct S : U { long b; };"), Contains("U is no struct"));
+}
+
+TEST_CASE("a union of IDL is a class with a function for each member") {
+  const Model model =
+      model_of({{"a.idl",
+                 "enum E { A, B, C };\nunion U switch (E) { case A: case C: string<4> U; default: long class; };\n"
+                 "union V switch (boolean) { case TRUE: double a[2]; };\nunion W switch (char) { case 'x': case 'y': "
+                 "default: V v; };"}},
+               "a.idl");
+  const std::string header = header_of(model, model.units[0]);
+  CHECK_THAT(header, Contains("class U : public ::dds::topic::union_value<::E,\n"
+                              "    ::dds::topic::union_case<std::string, E::A, E::C>,\n"
+                              "    ::dds::topic::union_default<std::int32_t, E::B>> {\n public:\n  U() = default;\n"
+                              "  // at most 4 bytes\n"
+                              "  [[nodiscard]] const std::string& U_() const { return _of<0>(); }\n"
+                              "  [[nodiscard]] std::string& U_() { return _of<0>(); }\n"
+                              "  void U_(std::string value, ::E d = E::A) { _set<0>(std::move(value), d); }\n"));
+  CHECK_THAT(header, Contains("  void class_(std::int32_t value, ::E d = E::B) { _set<1>(std::move(value), d); }\n};\n"));
+  CHECK_THAT(header,
+             Contains("union_case<std::array<double, 2>, true>> {") && Contains("  void _default() { _none(false); }\n"));
+  CHECK_THAT(header, Contains("    ::dds::topic::union_default<::V, '\\x78'>> {"));
+  CHECK_THAT(
+      header,
+      Contains("struct dds::topic::topic_field_names<::U> {\n  static constexpr std::array names{\"U\", \"class\"};"));
 }
 
 TEST_CASE("a map of IDL is std::map, whatever is within it, and its bounds are comments") {

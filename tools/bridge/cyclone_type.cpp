@@ -240,6 +240,7 @@ Result<std::shared_ptr<const DynamicType>> type_of(dds_entity_t participant, con
 
 Result<void> check_passes(const DynamicType& type) {
   if (has(FieldKind::optional, type)) return not_ours("it has an optional, whose bytes are others in DDS");
+  if (has(FieldKind::choice, type)) return not_ours("it has a union, which is not passed on");
   if (has(FieldKind::map, type)) return not_ours("it has a map, of which Cyclone DDS has none");
   return {};
 }

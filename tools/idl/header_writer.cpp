@@ -34,6 +34,7 @@ class HeaderWriter {
     enter(each.scope);
     switch (each.kind) {
       case DeclarationKind::structure: return structure(each);
+      case DeclarationKind::choice: return choice(each);
       case DeclarationKind::enumeration: return enumeration(each);
       case DeclarationKind::bitmask: return bitmask(each);
       case DeclarationKind::alias: return line(fmt::format("using {} = {};", each.name, cpp_type(*each.type)), *each.type);
@@ -52,7 +53,7 @@ class HeaderWriter {
   }
 
   void traits(const Declaration& each) {
-    if (each.kind != DeclarationKind::structure) return;
+    if (each.kind != DeclarationKind::structure && each.kind != DeclarationKind::choice) return;
     std::string names, keys;
     for (const IdlField& field : each.fields) {
       names += (names.empty() ? "\"" : ", \"") + field.name + "\"";
@@ -77,6 +78,30 @@ class HeaderWriter {
       const std::string initial = field.initial.empty() ? "{}" : " = " + field.initial;
       line(fmt::format("  {} {}{};", cpp_type(*field.type), member_name(field.name), initial), *field.type);
     }
+    to_ += "};\n";
+  }
+  /// A class, whose functions have the names of its members.
+  void choice(const Declaration& each) {
+    const std::string tells = cpp_type(*each.type);
+    to_ += fmt::format("class {} : public ::dds::topic::union_value<{}", each.name, tells);
+    for (const IdlField& member : each.fields) {
+      to_ += fmt::format(",\n    ::dds::topic::{}<{}", member.is_default ? "union_default" : "union_case",
+                         cpp_type(*member.type));
+      for (const std::string& label : member.labels) to_ += ", " + label;
+      to_ += ">";
+    }
+    to_ += fmt::format("> {{\n public:\n  {}() = default;\n", each.name);
+    for (std::size_t at = 0; at < each.fields.size(); ++at) {
+      const IdlField& member = each.fields[at];
+      const std::string name = member.name == each.name ? member.name + "_" : member_name(member.name);
+      const std::string type = cpp_type(*member.type);
+      if (const std::string bounds = bounds_of(*member.type); !bounds.empty()) to_ += "  // " + bounds + "\n";
+      to_ += fmt::format("  [[nodiscard]] const {}& {}() const {{ return _of<{}>(); }}\n", type, name, at);
+      to_ += fmt::format("  [[nodiscard]] {}& {}() {{ return _of<{}>(); }}\n", type, name, at);
+      to_ += fmt::format("  void {}({} value, {} d = {}) {{ _set<{}>(std::move(value), d); }}\n", name, type, tells,
+                         member.labels.front(), at);
+    }
+    if (!each.value.empty()) to_ += fmt::format("  void _default() {{ _none({}); }}\n", each.value);
     to_ += "};\n";
   }
   void enumeration(const Declaration& each) {
@@ -124,7 +149,7 @@ std::string header_name(const std::string& path) {
 std::string header_of(const Model& model, const IdlUnit& unit) {
   std::string header = "// Made of " + std::filesystem::path(unit.path).filename().string() +
                        " by `spindrift idl`: whoever changes it changes that file.\n#pragma once\n\n";
-  for (const char* each : {"array", "cstdint", "map", "optional", "string", "string_view", "vector"})
+  for (const char* each : {"array", "cstdint", "map", "optional", "string", "string_view", "utility", "vector"})
     header += fmt::format("#include <{}>\n", each);
   header += "\n#include <dds/dds.hpp>\n";
   const std::set<std::string> includes(unit.includes.begin(), unit.includes.end());

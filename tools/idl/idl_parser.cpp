@@ -18,7 +18,6 @@ struct Annotation {
 
 /// Kinds of declarations and types that a sample cannot hold, and what to do about each.
 const std::map<std::string, std::string> refused_words = {
-    {"union", "make it a struct with an @optional field for each case"},
     {"bitset", "make it a struct, or a bitmask"},
     {"any", "name a type"},
     {"fixed", "use a double, or a number with a fixed unit"},
@@ -56,6 +55,8 @@ class IdlParser {
       module(scope, depth);
     } else if (tokens_.take_if("struct")) {
       structure(scope, annotations);
+    } else if (tokens_.take_if("union")) {
+      choice(scope);
     } else if (tokens_.take_if("enum")) {
       enumeration(scope, annotations);
     } else if (tokens_.take_if("bitmask")) {
@@ -66,7 +67,7 @@ class IdlParser {
       constant(scope);
     } else {
       refuse(word.place, "\"" + word.text.substr(0, 60) + "\" begins no definition",
-             "write module, struct, enum, bitmask, typedef or const");
+             "write module, struct, union, enum, bitmask, typedef or const");
     }
     tokens_.expect(";");
   }
@@ -190,6 +191,64 @@ class IdlParser {
       ModelBuilder::add_field(to, std::move(field));
     } while (tokens_.take_if(","));
     tokens_.expect(";");
+  }
+  /// A union. Of its default the label is one of its own, or one that no member has.
+  void choice(const std::string& scope) {
+    Declaration made = begun(DeclarationKind::choice, scope, "a union");
+    if (tokens_.peek().text == ";") return;  // its definition follows
+    tokens_.expect("switch");
+    tokens_.expect("(");
+    const SourcePlace place = tokens_.peek().place;
+    if (find(annotations(scope), "key") != nullptr) refuse(place, "a union is no key", "take @key out");
+    made.type = type(scope, 0);
+    to_.require_discriminator(*made.type, place);
+    tokens_.expect(")");
+    tokens_.expect("{");
+    std::set<WideInteger> used;
+    while (!tokens_.take_if("}")) member(made, scope, used);
+    if (made.fields.empty()) refuse(made.place, "a union without members holds nothing", "give it one");
+    made.value = to_.free_label(*made.type, used);
+    for (IdlField& each : made.fields) {
+      if (!each.is_default) continue;
+      if (each.labels.empty() && made.value.empty())
+        refuse(each.place, "every discriminator has a member, so that none is left for the default", "take the default out");
+      each.labels = {each.labels.empty() ? made.value : each.labels.front()};
+      made.value.clear();
+    }
+    to_.declare(std::move(made));
+  }
+  void member(Declaration& to, const std::string& scope, std::set<WideInteger>& used) {
+    IdlField made{.name = "", .type = nullptr};
+    do {
+      made.is_default = made.is_default || tokens_.peek().text == "default";
+      if (!tokens_.take_if("default")) made.labels.push_back(label(to, scope, used));
+      tokens_.expect(":");
+    } while (tokens_.peek().text == "case" || tokens_.peek().text == "default");
+    for (const Annotation& each : annotations(scope)) {
+      if (is_known(each.name)) refuse(each.place, "a member of a union has no @" + each.name, "take it out");
+    }
+    const TypePointer type = this->type(scope, 0);
+    made.place = tokens_.peek().place;
+    made.name = tokens_.word("the name of a member");
+    if (made.name.starts_with("_")) refuse(made.place, "no member of a union begins with _", "call it otherwise");
+    made.type = dimensions(type, scope);
+    for (const IdlField& each : to.fields) {
+      if (each.is_default && made.is_default) refuse(made.place, "a union has two defaults", "take one of them out");
+    }
+    ModelBuilder::add_field(to, std::move(made));
+    tokens_.expect(";");
+  }
+  std::string label(const Declaration& of, const std::string& scope, std::set<WideInteger>& used) {
+    tokens_.expect("case");
+    const SourcePlace place = tokens_.peek().place;
+    const ConstantValue value = this->value(scope);
+    const IdlType& type = to_.resolved(*of.type);
+    const std::string text = cpp_literal(value, type, place);
+    const bool other = type.form == TypeForm::named && !text.starts_with(type.name + "::");
+    if (other || value.integer > INT64_MAX)
+      refuse(place, "the value is none of " + cpp_type(type), "write one of that type");
+    if (!used.insert(value.integer).second) refuse(place, "this case is there already", "take one of them out");
+    return text;
   }
   void finish(IdlField& field, const std::vector<Annotation>& annotations) {
     if (const Annotation* const given = find(annotations, "default")) {

@@ -39,6 +39,9 @@ struct IdlField {
   TypePointer type;
   bool key = false;
   std::string initial{};  ///< its @default, as C++ has it; empty: none
+  /// The discriminators with which a member of a union is there, as C++ has them; of the default one that no other has.
+  std::vector<std::string> labels{};
+  bool is_default = false;
   SourcePlace place{};
 };
 struct IdlEnumerator {
@@ -46,15 +49,15 @@ struct IdlEnumerator {
   std::int64_t value = 0;  ///< of a bitmask: the position
 };
 
-enum class DeclarationKind : std::uint8_t { structure, enumeration, bitmask, alias, constant };
+enum class DeclarationKind : std::uint8_t { structure, choice, enumeration, bitmask, alias, constant };
 struct Declaration {
   DeclarationKind kind = DeclarationKind::structure;
   std::string scope{};  ///< its modules, "a::b"
   std::string name{};
   SourcePlace place{};
-  TypePointer type{};              ///< of an alias or a constant; of an enum or a bitmask its integer
-  std::string value{};             ///< of a constant, as C++ has it
-  std::vector<IdlField> fields{};  ///< with those of a base, which come first
+  TypePointer type{};   ///< of an alias or a constant; of an enum or a bitmask its integer; of a union what tells
+  std::string value{};  ///< of a constant, as C++ has it; of a union a discriminator of no member, if there is one
+  std::vector<IdlField> fields{};  ///< with those of a base, which come first; of a union its members
   std::vector<IdlEnumerator> enumerators{};
   [[nodiscard]] std::string full_name() const { return scope.empty() ? name : scope + "::" + name; }
 };
@@ -75,10 +78,11 @@ struct Model {
 using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
 
 /// Parses the files (.idl, .msg) with what they include. Throws bad_input, with the place: syntax, what is not known, and
-/// what a sample cannot hold, such as unions.
+/// what a sample cannot hold, such as wide texts.
 [[nodiscard]] Model parse(const std::vector<std::string>& paths, const ReadFile& read);
 
-/// A C++ header for a unit: plain aggregates, with their keys and the names of their fields for dds/.
+/// A C++ header for a unit: plain aggregates, and classes for unions, with their keys and the names of their fields for
+/// dds/.
 [[nodiscard]] std::string header_of(const Model& model, const IdlUnit& unit);
 /// "sensors.hpp" of "somewhere/sensors.idl", "std_msgs/msg/Header.hpp" of "somewhere/std_msgs/msg/Header.msg".
 [[nodiscard]] std::string header_name(const std::string& path);

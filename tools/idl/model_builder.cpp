@@ -130,12 +130,40 @@ void ModelBuilder::require_map_key(const IdlType& type, const SourcePlace& place
   refuse(place, "the keys of a map are integers, booleans, enums or strings", "write map<string, …>, or another of these");
 }
 
+void ModelBuilder::require_discriminator(const IdlType& type, const SourcePlace& place) const {
+  const IdlType& behind = resolved(type);
+  const std::string& name = behind.name;
+  if (behind.form == TypeForm::plain && name != "float" && name != "double") return;
+  if (behind.form == TypeForm::named && model_.declarations[types_.at(name)].kind == DeclarationKind::enumeration) return;
+  refuse(place, "what tells members of a union apart is an integer, a boolean, a char or an enum", "write switch (long)");
+}
+
+std::string ModelBuilder::free_label(const IdlType& type, const std::set<WideInteger>& used) const {
+  const IdlType& behind = resolved(type);
+  if (behind.form == TypeForm::named) {
+    const Declaration& named = model_.declarations[types_.at(behind.name)];
+    for (const IdlEnumerator& each : named.enumerators) {
+      if (!used.contains(each.value)) return behind.name + "::" + each.name + (is_cpp_word(each.name) ? "_" : "");
+    }
+    return {};
+  }
+  WideInteger free = 0;
+  while (used.contains(free)) ++free;
+  const bool is_bool = behind.name == "bool", is_char = behind.name == "char";
+  const int bits = is_bool ? 1 : is_char || behind.name == "std::uint8_t" ? 8 : behind.name == "std::int8_t" ? 7 : 15;
+  if (free >> bits != 0) return {};
+  const ValueForm form = is_bool ? ValueForm::boolean : is_char ? ValueForm::character : ValueForm::integer;
+  return cpp_literal({.form = form, .integer = free}, behind, {});
+}
+
 void ModelBuilder::require_key(const IdlType& type, const SourcePlace& place) const {
   const IdlType& behind = resolved(type);
   if (behind.form == TypeForm::sequence || behind.form == TypeForm::map || behind.form == TypeForm::optional)
     refuse(place, "a key holds no sequences, maps and optionals", "make a number, a text or an array the key");
   if (behind.form == TypeForm::array) require_key(*behind.element, place);
   if (behind.form != TypeForm::named) return;
+  if (model_.declarations[types_.at(behind.name)].kind == DeclarationKind::choice)
+    refuse(place, "a key holds no union", "make a number, a text or an array the key");
   for (const IdlField& each : model_.declarations[types_.at(behind.name)].fields) require_key(*each.type, place);
 }
 
@@ -144,7 +172,7 @@ void ModelBuilder::add_field(Declaration& to, IdlField field) {
     if (each.name == field.name) refuse(field.place, "the field " + field.name + " is there already", "call it otherwise");
   }
   if (to.fields.size() == fields_max)
-    refuse(field.place, fmt::format("a struct has more than {} fields", fields_max),
+    refuse(field.place, fmt::format("a struct or union has more than {} fields", fields_max),
            "put some of them into a struct within");
   to.fields.push_back(std::move(field));
 }

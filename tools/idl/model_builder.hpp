@@ -35,7 +35,11 @@ class ModelBuilder {
   [[nodiscard]] const IdlType& resolved(const IdlType& type) const;
   /// Throws bad_input: the keys of maps are numbers without a fraction, bools, enums and texts.
   void require_map_key(const IdlType& type, const SourcePlace& place) const;
-  /// Throws bad_input: keys hold no sequences, maps and optionals.
+  /// Throws bad_input: what tells the members of a union apart is an integer, a bool, a char or an enum.
+  void require_discriminator(const IdlType& type, const SourcePlace& place) const;
+  /// The first discriminator of that type that is not used, as C++ has it; empty: all are, of an enum all enumerators.
+  [[nodiscard]] std::string free_label(const IdlType& type, const std::set<WideInteger>& used) const;
+  /// Throws bad_input: keys hold no sequences, maps, optionals and unions.
   void require_key(const IdlType& type, const SourcePlace& place) const;
   /// Adds a field to a struct. Throws bad_input: its name is taken, or there are too many.
   static void add_field(Declaration& to, IdlField field);
