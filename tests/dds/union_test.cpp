@@ -10,6 +10,8 @@
 #include <spindrift/dds/portable_sample.hpp>
 #include <spindrift/dds/type_idl.hpp>
 
+#include "dds_fixture.hpp"
+
 using Catch::Matchers::Contains;
 
 namespace unions {
@@ -324,6 +326,17 @@ TEST_CASE("types are assignable where their unions are the same") {
   CHECK(assignable("N{variant<i8,string>}", "N{variant<i8,string>,u8}"));
   CHECK_FALSE(assignable("N{variant<i8,string>,u8}", "N{variant<i8,string,f32>,u8,u8}"));
   CHECK_FALSE(assignable("N{union U:i8 {1:i8},u8}", "N{union U:i8 {2:i8},u8,u8}"));
+}
+
+TEST_CASE("samples with unions and maps go from a writer to the readers of another participant") {
+  const test::Domain domain;
+  const dds::domain::DomainParticipant writes(0), reads(0);
+  const dds::topic::Topic<unions::Sent> here(writes, "choices"), there(reads, "choices");
+  dds::sub::DataReader<unions::Sent> reader(dds::sub::Subscriber(reads), there, test::all_of());
+  dds::pub::DataWriter<unions::Sent> writer(dds::pub::Publisher(writes), here);
+  writer.write(sent());
+  const auto taken = test::take(reader, 1);
+  CHECK(encoded(taken.at(0).data()) == encoded(sent()));
 }
 
 }  // namespace spindrift::topics
