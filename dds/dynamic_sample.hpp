@@ -3,7 +3,7 @@
 // As JSON an aggregate is an object with all its fields, a sequence and an array are arrays, an enum is its number, an
 // optional that is empty is null (and may be missing where JSON is read). A map is an object, whose names are the keys: a
 // text as it is, a number by its digits, a bool as "true" or "false". A union is an object with its discriminator, "_d",
-// and the member that is there; where JSON is read one of the two does. A char is a text of one ASCII character, and
+// and the member that is there; where JSON is read, the member alone will do. A char is a text of one ASCII character, and
 // the number of its byte if it is none; a floating-point number that is none, or has no end, is "NaN", "Infinity" or
 // "-Infinity".
 #pragma once
