@@ -48,6 +48,14 @@ class DemoPage(unittest.TestCase):
         self.addCleanup(self.demo.communicate)
         self.addCleanup(self.demo.kill)
 
+    def page_process(self):
+        with open(f'/proc/{self.demo.pid}/task/{self.demo.pid}/children', encoding='ascii') as children:
+            for process in children.read().split():
+                with open(f'/proc/{process}/cmdline', encoding='ascii') as words:
+                    if 'demo-page' in words.read().split('\0'):
+                        return int(process)
+        return None
+
     def picture(self, page, name):
         if PICTURES:
             page.value('scrollTo(0, 0)')
@@ -80,12 +88,8 @@ class DemoPage(unittest.TestCase):
             self.ends(page)
 
     def test_the_end_of_the_page_is_said_and_the_flight_goes_on(self):
-        with open(f'/proc/{self.demo.pid}/task/{self.demo.pid}/children', encoding='ascii') as children:
-            processes = children.read().split()
-        def is_page(process):
-            with open(f'/proc/{process}/cmdline', encoding='ascii') as words:
-                return 'demo-page' in words.read().split('\0')
-        os.kill(int(next(each for each in processes if is_page(each))), signal.SIGKILL)
+        until(lambda: self.page_process(), lambda: 'no process serves the page')
+        os.kill(self.page_process(), signal.SIGKILL)
         said = next(line for line in self.demo.stderr if 'page' in line)
         self.assertEqual(said, 'the page has ended, nobody answers at its address anymore; the flight goes on without it\n')
         self.demo.send_signal(signal.SIGINT)
