@@ -13,8 +13,8 @@ if grep -rnE --include='*.hpp' '^[[:space:]]*#[[:space:]]*include <cereal/' . | 
   echo 'cereal is for replicated_bytes.hpp alone'
   exit 1
 fi
-if grep -rnE --include='*.hpp' '^[[:space:]]*#[[:space:]]*include <(boost|fastcdr)/' . | grep -v '/fields\.hpp:[0-9]*:#include <boost/pfr/core\.hpp>'; then
-  echo 'of Boost PFR alone is included, by fields.hpp, and nothing of Fast-CDR'
+if grep -rnE --include='*.hpp' '^[[:space:]]*#[[:space:]]*include <(boost|fastcdr)/' . | grep -v '/field_kinds\.hpp:[0-9]*:#include <boost/pfr/core\.hpp>'; then
+  echo 'of Boost PFR alone is included, by field_kinds.hpp, and nothing of Fast-CDR'
   exit 1
 fi
 echo "public headers: $(find . -name '*.hpp' | wc -l) stand alone"
