@@ -116,11 +116,23 @@ Error not_taken_in(const std::string& self, const std::string& what, const std::
            "one another id ([DERECHO] local_id, --id)");
 }
 
+/// That this process may open too few files: a fabric keeps some for its member's files, and takes no more peers then. So it
+/// has no connection with all members, whatever else it looks like. Nothing: it may open enough.
+std::optional<Error> few_descriptors(const std::string& what) {
+  constexpr std::size_t few = 20;
+  const auto free = descriptors_free();
+  if (!free || *free >= few) return std::nullopt;
+  return Error(ErrorKind::resource, what + ": it may open only " + std::to_string(*free) +
+                                        " more files (ulimit -n), too few for a connection with each member")
+      .fix(out_of_descriptors().fix());
+}
+
 /// Why no view came in time. `members`: of the group that is there. `missing`: the nodes without a connection.
 Error late(const Config& config, std::chrono::milliseconds waited, const std::vector<NodeId>& members,
            const std::vector<NodeId>& missing) {
   const std::string self = "node " + std::to_string(config.local_id().value());
   const bool sees_group = !members.empty();
+  if (auto few = few_descriptors(waited_for(self, waited, "a view"))) return *std::move(few);
   if (sees_group && missing.empty()) return not_taken_in(self, waited_for(self, waited, "a view"), members);
   const std::string what = waited_for(self, waited, sees_group || missing.empty() ? "a view" : "node " + joined(missing));
   if (const std::optional<Error> unresolved = nameless(config, missing))

@@ -114,6 +114,32 @@ TEST_CASE_METHOD(Group, "of three members the one that may open too few files en
   }
 }
 
+TEST_CASE_METHOD(Group, "a newcomer that may open too few files for all members ends with code 7, and blames no member") {
+  const std::string three = config("0, 1, 2");
+  const auto node = [&](int id) {
+    return std::vector<std::string>{
+        "node", "--config", three, "--id", std::to_string(id), "--set", "SPINDRIFT/founders=0, 1"};
+  };
+  Command first(node(0)), second(node(1));
+  for (Command* const each : {&first, &second}) REQUIRE(each->wait_for("in view"));
+  int refused = 0;
+  for (int files = 30; files <= 42; files += 4) {
+    Command newcomer(limited("-n " + std::to_string(files), node(2)), "/bin/bash");
+    const bool joined = newcomer.wait_for("in view");
+    if (joined) newcomer.send_signal(SIGTERM);
+    const CommandResult result = newcomer.finish();
+    CAPTURE(files, joined, result.errors);
+    CHECK(result.code == number(joined ? ExitCode::success : ExitCode::resource));
+    if (!joined) CHECK_THAT(result.errors, Contains("(ulimit -n)") && !Contains("another process"));
+    refused += joined ? 0 : 1;
+  }
+  CHECK(refused > 0);
+  for (Command* const each : {&first, &second}) {
+    each->send_signal(SIGTERM);
+    CHECK(each->finish().code == 0);
+  }
+}
+
 TEST_CASE_METHOD(Group, "a user who may have no more threads is told so, with code 7") {
   if (::geteuid() != 0) return skip("only root can become a user without threads");
   const std::string where = "/dev/shm/spindrift-test-" + std::to_string(::getpid());
