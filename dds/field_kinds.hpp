@@ -84,6 +84,19 @@ template <class T>
 concept MapKey = std::same_as<T, std::string> ||
     ((PlainField<T> || std::is_enum_v<T>)&&!std::same_as<WireForm<T>, char> && !std::floating_point<T>);
 
+// Compilers say the reason once, however often the type is looked at.
+template <class Key>
+struct CheckedKey {
+  static_assert(MapKey<Key>, "the keys of a map are integers, bools, enums or std::string");
+  static constexpr bool checked = true;
+};
+template <class T>
+struct SingleOptional {
+  static_assert(!is_maybe<typename T::value_type>,
+                "an optional is not directly within another: put the inner one into an aggregate");
+  static constexpr bool checked = true;
+};
+
 /// Converts to whatever a field is; for counting alone.
 template <std::size_t>
 struct AnyField {

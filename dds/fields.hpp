@@ -144,10 +144,11 @@ template <class T, bool named>
     return "string";
   else if constexpr (is_sequence<T>)
     return "sequence<" + field_text<typename T::value_type, named>() + ">";
-  else if constexpr (is_maybe<T>)
+  else if constexpr (is_maybe<T>) {
+    static_assert(SingleOptional<T>::checked);
     return "optional<" + field_text<typename T::value_type, named>() + ">";
-  else if constexpr (is_map<T>) {
-    static_assert(MapKey<typename T::key_type>, "the keys of a map are integers, bools, enums or std::string");
+  } else if constexpr (is_map<T>) {
+    static_assert(CheckedKey<typename T::key_type>::checked);
     return "map<" + field_text<typename T::key_type>() + "," + field_text<HeldType<T>, named>() + ">";
   } else if constexpr (UnionField<T>)
     return union_text<T, named>();

@@ -216,13 +216,16 @@ class ReadCondition : public core::cond::Condition {
 
 /// And whose data match: by a function, where OMG's Query has SQL.
 class QueryCondition : public ReadCondition {
+  /// It takes the reader's type, whatever it is made of.
+  template <class T>
+  using Matches = std::type_identity_t<std::function<bool(const T&)>>;
+
  public:
   template <class T>
-  QueryCondition(const DataReader<T>& reader, std::function<bool(const T&)> matches, const status::DataState& state)
+  QueryCondition(const DataReader<T>& reader, Matches<T> matches, const status::DataState& state)
       : ReadCondition(reader, selection<T>(state, std::move(matches))) {}
   template <class T, class Handler>
-  QueryCondition(const DataReader<T>& reader, std::function<bool(const T&)> matches, const status::DataState& state,
-                 const Handler& handler)
+  QueryCondition(const DataReader<T>& reader, Matches<T> matches, const status::DataState& state, const Handler& handler)
       : QueryCondition(reader, std::move(matches), state) {
     this->handler(handler);
   }

@@ -142,7 +142,7 @@ class IdlText {
     const std::size_t modules = scoped ? scopes.size() - 1 : 0;
     for (std::size_t each = 0; each < modules; ++each) text_ += "module " + scopes[each] + " {\n";
     text_ += (choice ? "@final union " : "@final struct ") + (scoped ? name.substr(name.rfind(':') + 1) : name);
-    if (choice) text_ += " switch (" + spec(type_.kinds()[kind.key]).type + ")";
+    if (choice) text_ += " switch (" + discriminator_name_of(type_.kinds()[kind.key]) + ")";
     text_ += " {\n" + fields + "};\n";
     for (std::size_t each = 0; each < modules; ++each) text_ += "};\n";
     return declared_.emplace(key, name).first->second;
@@ -169,30 +169,46 @@ class IdlText {
     return fields;
   }
 
+  /// With a member for each discriminator: programs that read recordings take none without. One that holds nothing has no
+  /// bytes.
   std::string members_of(const DynamicKind& kind) {
-    const DynamicKind& key = type_.kinds()[kind.key];
-    const FieldKind discriminator = (key.kind == FieldKind::enumeration ? element(key) : key).kind;
+    const bool of_bool = written(type_.kinds()[kind.key]) == FieldKind::boolean;
     std::string members;
     std::set<std::string> names;
+    std::size_t labels = 0;
+    bool all = kind.is_variant;
+    const auto add = [&](const std::string& label, std::string name, const IdlSpec& made) {
+      while (!names.insert(lowered(name)).second) name += '_';
+      members += " " + label + " " + made.type + " " + name + made.brackets + ";\n";
+    };
     for (const DynamicField& member : kind.fields) {
       const DynamicKind& of = type_.kinds()[member.kind];
-      if (holds_nothing(of)) continue;
-      std::string name = idl_name(member.name);
-      while (!names.insert(lowered(name)).second) name += '_';
-      members += " ";
+      std::string label;
       for (const std::int64_t each : member.labels)
-        members += member.is_default ? " default:" : " case " + label(discriminator, each) + ":";
-      const IdlSpec made = spec(of);
-      members += " " + made.type + " " + name + made.brackets + ";\n";
+        label += member.is_default ? " default:" : " case " + label_text(of_bool, each) + ":";
+      labels += member.labels.size();
+      all = all || member.is_default;
+      add(label, idl_name(member.name), holds_nothing(of) ? nothing() : spec(of));
     }
+    if (!all && !(of_bool && labels == 2)) add(" default:", "nothing", nothing());
     return members;
   }
-  static std::string label(FieldKind discriminator, std::int64_t value) {
-    if (discriminator == FieldKind::boolean) return value == 0 ? "FALSE" : "TRUE";
-    if (discriminator != FieldKind::character) return std::to_string(value);
-    constexpr std::string_view digits = "0123456789abcdef";
-    const auto byte = static_cast<std::size_t>(value);
-    return std::string("'\\x") + digits[byte / 16] + digits[byte % 16] + "'";
+  [[nodiscard]] FieldKind written(const DynamicKind& key) const {
+    return (key.kind == FieldKind::enumeration ? element(key) : key).kind;
+  }
+  /// A char is a number there: not all that read recordings take one behind `switch`.
+  std::string discriminator_name_of(const DynamicKind& key) {
+    return written(key) == FieldKind::character ? "uint8" : spec(key).type;
+  }
+  static std::string label_text(bool of_bool, std::int64_t value) {
+    if (!of_bool) return std::to_string(value);
+    return value == 0 ? "FALSE" : "TRUE";
+  }
+  IdlSpec nothing() {
+    if (const auto known = declared_.find("nothing"); known != declared_.end()) return {known->second};
+    const std::string name = unused({"Nothing"});
+    text_ += "@final struct " + name + " {\n};\n";
+    return {declared_.emplace("nothing", name).first->second};
   }
 
   /// The name with its modules, or another one if something is called so.

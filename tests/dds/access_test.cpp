@@ -96,7 +96,7 @@ TEST_CASE("samples are read and taken into memory that is there, at most so much
 
 TEST_CASE("the samples of a condition are those for which it holds, and it is of one reader") {
   Readings of;
-  const dds::sub::cond::QueryCondition large(of.reader, std::function([](const Reading& each) { return each.value > 1; }),
+  const dds::sub::cond::QueryCondition large(of.reader, [](const Reading& each) { return each.value > 1; },
                                              DataState(dds::sub::status::SampleState::not_read()));
   for (std::int64_t value : {1, 2, 3}) of.write(1, value);
   of.settle();

@@ -43,6 +43,8 @@ program 'struct Sample { std::int32_t id; float values[3]; std::string text; };'
   refused array c++20 'write std::array<float, 3> for float[3]'
 program 'struct Sample : Base { double value; };' | refused base c++20 'has no base class'
 program 'struct Of : Base { double value; }; struct Sample { std::optional<Of> one; };' | refused within c++20 'has no base class'
+program 'struct Sample { std::optional<std::optional<int>> maybe; };' | refused nested c++20 'an optional is not directly within another'
+program 'struct Sample { std::map<float, int> values; };' | refused keys c++20 'the keys of a map are integers'
 refused older c++17 'Spindrift needs C++20: compile with -std=c++20' <<END
 #include <dds/dds.hpp>
 END

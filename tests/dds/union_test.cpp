@@ -246,11 +246,14 @@ TEST_CASE("discriminators of all kinds are taken, and a union as IDL has it is o
   CHECK(taken("T{union U:i8 {1:i8}}", R"({"f0":{"_d":2}})") == R"({"f0":{"_d":2}})");
   CHECK(
       idl_of(*type_of("T{a=union m::U:E:i16 {7|8:u8=u32,1:N{},-1:b=string[2],*0:c=sequence<i8>},v=variant<i8,E{}>}")).text ==
-      "module m {\n@final union U switch (int16) {\n  case 7: case 8: uint32 u8;\n  case -1: string b[2];\n"
-      "  default: sequence<int8> c;\n};\n};\n@final union variant switch (int32) {\n  case 0: int8 f0;\n};\n"
+      "@final struct Nothing {\n};\nmodule m {\n@final union U switch (int16) {\n  case 7: case 8: uint32 u8;\n"
+      "  case 1: Nothing f1;\n  case -1: string b[2];\n  default: sequence<int8> c;\n};\n};\n"
+      "@final union variant switch (int32) {\n  case 0: int8 f0;\n  case 1: Nothing f1;\n};\n"
       "@final struct T {\n  m::U a;\n  variant v;\n};\n");
   CHECK_THAT(idl_of(*type_of("T{union U:bool {1:i8,0:u16},union V:char {65:i8,200:f32},union W:i32 {1:N{}}}")).text,
-             Contains("  case TRUE: int8 f0;\n  case FALSE: uint16 f1;\n") && Contains("  case '\\x41': int8 f0;\n") &&
+             Contains("  case TRUE: int8 f0;\n  case FALSE: uint16 f1;\n};\n") &&
+                 Contains("switch (uint8) {\n  case 65: int8 f0;\n  case 200: float f1;\n") &&
+                 Contains("  default: Nothing nothing;\n};\n") &&
                  Contains("  int32 f2;\n"));
   const auto keyed = type_of("T{i32,union U:i16 {-2:string,*0:u8},variant<f64>} key=0");
   const auto sample = DynamicSample::from_json(keyed, SampleJson::parse(R"({"f0":4,"f1":{"f1":1},"f2":{"f0":1}})")).value();
