@@ -81,6 +81,7 @@ class PointPrinter {
     value_or_throw(print_line(page));
   }
   [[nodiscard]] bool draws() const { return draws_; }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] bool done() const { return options_.count && count_ >= *options_.count; }
 
  private:
@@ -92,11 +93,21 @@ class PointPrinter {
   std::size_t drawn_ = 0;  // lines of the chart that is on the terminal
 };
 
+/// So many samples have no such field, or no number in it.
+Error nothing_recorded(const PlotOptions& options, std::uint64_t samples) {
+  return Error(ErrorKind::bad_argument,
+               fmt::format("{} has no value in any of the {} sample{} of topic {} (NaN and infinities are none)",
+                           options.field, samples, samples == 1 ? "" : "s", options.topic))
+      .at(options.file)
+      .fix("see what samples have there: spindrift topic replay FILE, beside spindrift topic echo");
+}
+
 int plot_file(const PlotOptions& options) {
   auto reader = value_or_throw(mcap::McapReader::open(options.file));
   PointPrinter printer(options);
   std::optional<FieldPath> path;
   topics::AnnouncedTopic topic;
+  std::uint64_t samples = 0;
   while (!printer.done()) {
     const auto message = value_or_throw(reader.next());
     if (!message) break;
@@ -107,8 +118,10 @@ int plot_file(const PlotOptions& options) {
       path = value_or_throw(FieldPath::parse(*topic.type, options.field));
     }
     const auto sample = value_or_throw(topics::from_portable_bytes(topic.type, message->data));
+    ++samples;
     if (const auto value = path->value(sample)) printer.add(static_cast<std::int64_t>(message->log_time), *value);
   }
+  if (samples > 0 && printer.count() == 0) throw Exception(nothing_recorded(options, samples));
   if (!path) {
     throw Exception(Error(ErrorKind::bad_argument, "the recording has no samples of topic " + options.topic)
                         .at(options.file)

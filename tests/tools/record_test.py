@@ -236,6 +236,13 @@ class Recordings(unittest.TestCase):
         self.assertIn('there is no field "valu"; fix: name one of sensor, value', run('plot', 'readings', 'valu', '--file', self.file, code=2).stderr)
         self.assertIn('has no samples of topic notes', run('plot', 'notes', 'f2', '--file', self.file, code=2).stderr)
 
+    def test_a_field_that_no_recorded_sample_has_is_told(self):
+        recorder = self.recorder('notes', '--count', 2)
+        self.peer.tell('note a')
+        self.peer.tell('note b')
+        recorder.wait(PATIENCE)
+        self.assertIn('f2 has no value in any of the 2 samples of topic notes', run('plot', 'notes', 'f2', '--file', self.file, code=2).stderr)
+
     def test_a_field_that_no_sample_has_is_no_reason_to_wait_on(self):
         plot = subprocess.Popen([SPINDRIFT, 'topic', 'plot', 'notes', 'f2', '--timeout', '1000'], stderr=subprocess.PIPE, text=True)
         while plot.poll() is None:
