@@ -492,7 +492,7 @@ class Kinds(unittest.TestCase):
             run('topic', 'record', 'notes', '--from', 'last', '--count', 1, '--output', file)
             held = output_of('topic', 'replay', file, '--info', '--json')
             self.assertEqual((held['samples'], held['topics'][0]['type']), (1, 'peer::Note'))
-            self.assertEqual(run('topic', 'plot', 'notes', 'f2', '--file', file, '--json').stdout, b'')
+            self.assertIn(b'f2 has no value in any', run('topic', 'plot', 'notes', 'f2', '--file', file, '--json', code=2).stderr)
             run('topic', 'record', '--all', '--seconds', '0.01', '--output', f'{file}.b')
             self.assertIsNone(check(json.loads(run('topic', 'replay', f'{file}.b', '--info', '--json').stdout))['first'])
 
