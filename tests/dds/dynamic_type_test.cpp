@@ -5,6 +5,8 @@
 
 #include <spindrift/dds/dynamic_sample.hpp>
 
+#include "dynamic_types.hpp"
+
 using Catch::Matchers::Contains;
 
 namespace dynamic {
@@ -74,19 +76,6 @@ struct dds::topic::topic_key<dynamic::Placed> {
 
 namespace spindrift::topics {
 namespace {
-
-template <class T>
-std::shared_ptr<const DynamicType> dynamic_of() {
-  const TypeSupport& support = type_support<T>();
-  auto type = DynamicType::parse(support.named.empty() ? support.description : support.named);
-  if (!type) FAIL(type.error().to_string());
-  return std::make_shared<const DynamicType>(std::move(type).value());
-}
-
-template <class T>
-std::vector<std::byte> encoded(const T& value) {
-  return with_encoded(value, [](std::span<const std::byte> bytes) { return std::vector(bytes.begin(), bytes.end()); });
-}
 
 /// The gaps between its fields are zero, as they are where JSON is read.
 dynamic::Placed placed() {

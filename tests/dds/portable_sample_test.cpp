@@ -4,6 +4,8 @@
 #include <spindrift/dds/portable_sample.hpp>
 #include <spindrift/dds/type_idl.hpp>
 
+#include "dynamic_types.hpp"
+
 using Catch::Matchers::Contains;
 
 namespace portable {
@@ -74,23 +76,9 @@ struct dds::topic::topic_key<portable::Sent> {
 namespace spindrift::topics {
 namespace {
 
-std::shared_ptr<const DynamicType> type_of(const std::string& description) {
-  auto type = DynamicType::parse(description);
-  if (!type) FAIL(type.error().to_string());
-  return std::make_shared<const DynamicType>(std::move(type).value());
-}
-template <class T>
-std::shared_ptr<const DynamicType> type_like() {
-  const TypeSupport& support = type_support<T>();
-  return type_of(support.named.empty() ? support.description : support.named);
-}
-template <class T>
-std::vector<std::byte> encoded(const T& value) {
-  return with_encoded(value, [](std::span<const std::byte> bytes) { return std::vector(bytes.begin(), bytes.end()); });
-}
 template <class T>
 DynamicSample sample_of(const T& value) {
-  auto sample = DynamicSample::from_bytes(type_like<T>(), encoded(value));
+  auto sample = DynamicSample::from_bytes(dynamic_of<T>(), encoded(value));
   REQUIRE(sample.ok());
   return std::move(sample).value();
 }
@@ -211,7 +199,7 @@ TEST_CASE("the keys of a sample are an aggregate of their own, in the order of i
 }
 
 TEST_CASE("a type as IDL has each declaration before its use, and names that IDL takes") {
-  const TypeIdl sent_idl = idl_of(*type_like<portable::Sent>());
+  const TypeIdl sent_idl = idl_of(*dynamic_of<portable::Sent>());
   CHECK(sent_idl.name == "portable::Sent");
   CHECK(sent_idl.text ==
         "module portable {\n@final struct Point {\n  double f0;\n  float f1;\n};\n};\n"
@@ -221,7 +209,7 @@ TEST_CASE("a type as IDL has each declaration before its use, and names that IDL
         "module portable {\n@final struct Sent {\n  @key string text;\n  sequence<double, 1> number;  // there or not\n"
         "  boolean nothing;  // there or not\n  sequence<portable::Point, 1> maybe;  // there or not\n"
         "  sequence<Wrapped> gaps;\n  Wrapped_1 pair[2];\n  sequence<Wrapped_2> levels;\n  uint8 Module_;\n};\n};\n");
-  const TypeIdl placed_idl = idl_of(*type_like<portable::Placed>());
+  const TypeIdl placed_idl = idl_of(*dynamic_of<portable::Placed>());
   CHECK_THAT(placed_idl.text, Contains("  uint16 f5[2][3];\n") && !Contains("f4") && Contains("int16 f2;  // enum Level"));
   // Templates, namespaces without a name, and two types that would be called alike.
   const TypeIdl odd = idl_of(*type_of("a::{anonymous}::Box<b::C, 3>{a::X{i32},a::x{i64},a{u8},3d{f32}}"));

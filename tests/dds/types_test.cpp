@@ -5,6 +5,8 @@
 
 #include <spindrift/dds/type_support.hpp>
 
+#include "dynamic_types.hpp"
+
 using Catch::Matchers::Contains;
 
 namespace sensors {
@@ -79,11 +81,6 @@ struct dds::topic::topic_type_name<others::Reading> {
 
 namespace spindrift::topics {
 namespace {
-
-template <class T>
-std::vector<std::byte> encoded(const T& value) {
-  return with_encoded(value, [](std::span<const std::byte> bytes) { return std::vector(bytes.begin(), bytes.end()); });
-}
 
 sensors::Note a_note() { return {7, "seven", {"a", "", "bc"}, sensors::Position{1.5, -2}, {{3, 4}, {5, 6}, {7, 8}}}; }
 

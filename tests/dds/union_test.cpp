@@ -11,6 +11,7 @@
 #include <spindrift/dds/type_idl.hpp>
 
 #include "dds_fixture.hpp"
+#include "dynamic_types.hpp"
 
 using Catch::Matchers::Contains;
 
@@ -75,21 +76,6 @@ struct dds::topic::topic_field_names<unions::Sent> {
 
 namespace spindrift::topics {
 namespace {
-
-std::shared_ptr<const DynamicType> type_of(const std::string& description) {
-  auto type = DynamicType::parse(description);
-  if (!type) FAIL(type.error().to_string());
-  return std::make_shared<const DynamicType>(std::move(type).value());
-}
-template <class T>
-std::shared_ptr<const DynamicType> dynamic_of() {
-  const TypeSupport& support = type_support<T>();
-  return type_of(support.named.empty() ? support.description : support.named);
-}
-template <class T>
-std::vector<std::byte> encoded(const T& value) {
-  return with_encoded(value, [](std::span<const std::byte> bytes) { return std::vector(bytes.begin(), bytes.end()); });
-}
 
 unions::Value text(const std::string& words, std::uint8_t d) {
   unions::Value made;
