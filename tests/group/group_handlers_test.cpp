@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <future>
+#include <memory>
 
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/runtime_path.hpp>
@@ -22,6 +23,20 @@ std::uint64_t counter_of(const Group& group, const std::string& name) {
   }
   FAIL("no counter " << name);
   return 0;
+}
+
+/// Returns once the handler of "orders" at the first, on its own thread, has a message of the other, and waits.
+void occupy(Group& busy, Group& other, std::promise<void>& release) {
+  const auto begun = std::make_shared<std::promise<void>>();  // the handler may be in it still when this returns
+  busy.subgroup("orders").on_delivery(
+      [begun, &release](std::span<const Delivery>) {
+        begun->set_value();
+        release.get_future().wait();
+      },
+      HandlerThread::own);
+  other.subgroup("orders").on_delivery([](auto) {});
+  other.subgroup("orders").send("one");
+  begun->get_future().wait();
 }
 
 }  // namespace
@@ -144,21 +159,12 @@ TEST_CASE("a handler on its own thread may take longer than silence may last: me
   using namespace std::chrono_literals;
   GroupFixture fixture(GENERATE("shm", "tcp"));
   const std::string extra = "founders = 0, 1\nsuspect_after_ms = 300\njoin_timeout_ms = 60000\n";
-  std::promise<void> begun;
   std::promise<void> release;
   std::unique_ptr<Group> other;
   std::thread joining([&] { other = std::make_unique<Group>(fixture.config(1, 3, extra)); });
   Group busy(fixture.config(0, 3, extra));
   joining.join();
-  busy.subgroup("orders").on_delivery(
-      [&](std::span<const Delivery>) {
-        begun.set_value();
-        release.get_future().wait();
-      },
-      HandlerThread::own);
-  other->subgroup("orders").on_delivery([](auto) {});
-  other->subgroup("orders").send("one");
-  begun.get_future().wait();
+  occupy(busy, *other, release);
   auto newcomer = std::async(std::launch::async, [&] { return std::make_unique<Group>(fixture.config(2, 3, extra)); });
   // That nobody is removed meanwhile has no event: on a busy machine it may go unnoticed, never the other way.
   CHECK(newcomer.wait_for(1500ms) == std::future_status::timeout);
@@ -173,21 +179,12 @@ TEST_CASE("a handler on its own thread may take longer than silence may last: me
 
 TEST_CASE("who has a log adopted while a view is ending is answered in the next one") {
   GroupFixture fixture;
-  std::promise<void> begun;
   std::promise<void> release;
   std::unique_ptr<Group> other;
   std::thread joining([&] { other = std::make_unique<Group>(fixture.config(1, 2)); });
   Group busy(fixture.config(0, 2));
   joining.join();
-  busy.subgroup("orders").on_delivery(
-      [&](std::span<const Delivery>) {
-        begun.set_value();
-        release.get_future().wait();
-      },
-      HandlerThread::own);
-  other->subgroup("orders").on_delivery([](auto) {});
-  other->subgroup("orders").send("one");
-  begun.get_future().wait();
+  occupy(busy, *other, release);
   std::thread leaver([&] { other->leave(); });
   const std::string status = group_directory(fixture.directory(), "test") + "/" + status_file_name(NodeId(0));
   while (value_or_throw(group::read_status(status)).state == "active") std::this_thread::yield();
