@@ -1,4 +1,4 @@
-// A sample's information, from what the cache knows.
+// A sample's information, from what the cache knows, and the names of its states.
 #include <spindrift/dds/data_state.hpp>
 
 #include <array>

@@ -107,4 +107,9 @@ class DynamicType {
   std::string named_;
 };
 
+/// Names the kind that values of that kind, and discriminators, are written as: of an enum its integer.
+[[nodiscard]] inline const DynamicKind& written_kind(const DynamicType& type, const DynamicKind& kind) {
+  return kind.kind == FieldKind::enumeration ? type.kinds()[kind.element] : kind;
+}
+
 }  // namespace spindrift::topics

@@ -31,9 +31,4 @@ template <class T>
   return std::nullopt;
 }
 
-/// The kind that keys of that kind are written as: of an enum its integer.
-[[nodiscard]] inline const DynamicKind& written_kind(const DynamicType& type, const DynamicKind& key) {
-  return key.kind == FieldKind::enumeration ? type.kinds()[key.element] : key;
-}
-
 }  // namespace spindrift::topics

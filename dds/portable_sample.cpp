@@ -120,7 +120,7 @@ class Conversion {
         return convert_all(element, count);
       }
       case FieldKind::map: return convert_map(type_.kinds()[kind.key], type_.kinds()[kind.element]);
-      case FieldKind::choice: return convert_choice(kind, plain_kind(type_.kinds()[kind.key]));
+      case FieldKind::choice: return convert_choice(kind, written_kind(type_, type_.kinds()[kind.key]));
       case FieldKind::optional: return convert_optional(type_.kinds()[kind.element]);
       case FieldKind::enumeration: return convert_all(type_.kinds()[kind.element], 1);
       case FieldKind::array:
@@ -174,9 +174,6 @@ class Conversion {
     }
   }
 
-  [[nodiscard]] const DynamicKind& plain_kind(const DynamicKind& kind) const {
-    return kind.kind == FieldKind::enumeration ? type_.kinds()[kind.element] : kind;
-  }
   void convert_choice(const DynamicKind& kind, const DynamicKind& discriminator) {
     from_.align(discriminator.size);
     const std::byte* const value = from_.peek(discriminator.size);
@@ -267,8 +264,7 @@ void put_nothing(const DynamicType& type, const DynamicKind& kind, FormSink& to)
       return;
     case FieldKind::choice: {
       const DynamicField& first = kind.fields.front();
-      const DynamicKind& key = type.kinds()[kind.key];
-      const DynamicKind& discriminator = key.kind == FieldKind::enumeration ? type.kinds()[key.element] : key;
+      const DynamicKind& discriminator = written_kind(type, type.kinds()[kind.key]);
       to.align(discriminator.size);
       to.put(reinterpret_cast<const std::byte*>(first.labels.data()), discriminator.size);  // its low bytes come first
       return put_nothing(type, type.kinds()[first.kind], to);

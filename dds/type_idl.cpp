@@ -172,7 +172,7 @@ class IdlText {
   /// With a member for each discriminator: programs that read recordings take none without. One that holds nothing has no
   /// bytes.
   std::string members_of(const DynamicKind& kind) {
-    const bool of_bool = written(type_.kinds()[kind.key]) == FieldKind::boolean;
+    const bool of_bool = written_kind(type_, type_.kinds()[kind.key]).kind == FieldKind::boolean;
     std::string members;
     std::set<std::string> names;
     std::size_t labels = 0;
@@ -193,12 +193,9 @@ class IdlText {
     if (!all && !(of_bool && labels == 2)) add(" default:", "nothing", nothing());
     return members;
   }
-  [[nodiscard]] FieldKind written(const DynamicKind& key) const {
-    return (key.kind == FieldKind::enumeration ? element(key) : key).kind;
-  }
   /// A char is a number there: not all that read recordings take one behind `switch`.
   std::string discriminator_name_of(const DynamicKind& key) {
-    return written(key) == FieldKind::character ? "uint8" : spec(key).type;
+    return written_kind(type_, key).kind == FieldKind::character ? "uint8" : spec(key).type;
   }
   static std::string label_text(bool of_bool, std::int64_t value) {
     if (!of_bool) return std::to_string(value);
