@@ -12,6 +12,7 @@
 
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/store/held_storage.hpp>
 
 namespace spindrift::group {
 namespace {
@@ -84,6 +85,29 @@ Result<JournalContent> content_of(store::Storage& storage, const store::JournalO
   return content;
 }
 
+/// The name of the oldest segment, which goes first when a journal is trimmed; empty: there is none.
+Result<std::string> oldest_segment(store::Storage& storage) {
+  SPINDRIFT_TRY_ASSIGN(const auto names, storage.names());
+  const auto is_segment = [](const std::string& name) { return store::segment_number(name).has_value(); };
+  const auto first = std::ranges::find_if(names, is_segment);
+  return first == names.end() ? std::string() : *first;
+}
+
+/// The content of a journal whose owner may run: a segment that it trims away meanwhile is missing here, and is no damage.
+Result<JournalContent> content_beside_owner(const std::string& path, const store::JournalOwner& owner) {
+  constexpr int readings_max = 16;
+  for (int reading = 1;; ++reading) {
+    SPINDRIFT_TRY_ASSIGN(auto files, store::FileStorage::open_to_read(path));
+    SPINDRIFT_TRY_ASSIGN(const std::string before, oldest_segment(files));
+    store::HeldStorage held(std::make_unique<store::FileStorage>(std::move(files)));
+    auto content = content_of(held, owner);
+    if (content || reading == readings_max) return content;
+    SPINDRIFT_TRY_ASSIGN(auto later, store::FileStorage::open_to_read(path));
+    SPINDRIFT_TRY_ASSIGN(const std::string now, oldest_segment(later));
+    if (now == before) return content;
+  }
+}
+
 /// Their names last as those of the files in them do.
 Result<void> make_directories(const JournalPlace& place) {
   auto opened = open_guarded_directory(place.of_group(), 2);
@@ -148,8 +172,7 @@ Error unusable_journal(const JournalPlace& place, NodeId node, Error why) {
 Result<std::optional<JournalContent>> read_journal(const JournalPlace& place, NodeId node) {
   SPINDRIFT_TRY_ASSIGN(const bool is_there, exists(place.of(node)));
   if (!is_there) return std::optional<JournalContent>();
-  SPINDRIFT_TRY_ASSIGN(auto storage, store::FileStorage::open_to_read(place.of(node)));
-  SPINDRIFT_TRY_ASSIGN(auto content, content_of(storage, place.owner(node)));
+  SPINDRIFT_TRY_ASSIGN(auto content, content_beside_owner(place.of(node), place.owner(node)));
   return std::optional(std::move(content));
 }
 

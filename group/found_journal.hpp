@@ -57,7 +57,8 @@ struct JournalContent {
   /// Whether there are entries besides records of views.
   [[nodiscard]] bool has_logs() const noexcept;
 };
-/// Reads the journal of a node, whatever runs. Nothing: it has none. Errors: as of `FoundJournal::take`.
+/// Reads the journal of a node, whatever runs: its owner may write and trim it meanwhile. Nothing: it has none. Errors: as
+/// of `FoundJournal::take`.
 [[nodiscard]] Result<std::optional<JournalContent>> read_journal(const JournalPlace& place, NodeId node);
 /// Deletes the journal of that node, if there is one, and nothing else that lies in its directory. Errors: refused (a
 /// process of the node runs, or a directory has the name of a file; nothing is deleted), resource.

@@ -14,6 +14,7 @@
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/group/log_reading.hpp>
 #include <spindrift/store/file_storage.hpp>
+#include <spindrift/store/held_storage.hpp>
 #include <spindrift/store/reserve.hpp>
 #include <spindrift/views/view_record.hpp>
 
@@ -48,7 +49,8 @@ std::unique_ptr<WatchedStorage> opened(const JournalSource& source) {
                         .at(why->place())
                         .fix(fix_for_unreadable()));
   }
-  return std::make_unique<WatchedStorage>(std::make_unique<store::FileStorage>(std::move(storage).value()));
+  auto files = std::make_unique<store::FileStorage>(std::move(storage).value());
+  return std::make_unique<WatchedStorage>(std::make_unique<store::HeldStorage>(std::move(files)));
 }
 
 /// As far as the files can be opened: the examination says why some cannot.

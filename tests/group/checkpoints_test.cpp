@@ -131,11 +131,8 @@ class CheckpointFixture : public LoggedFixture {
     REQUIRE(*content);
     return std::move(**content);
   }
-  /// 0, while a segment goes.
   [[nodiscard]] std::uint64_t first_version(std::uint32_t node) const {
-    const auto content = group::read_journal({directory() + "/journals", config(0, 1).group_name()}, NodeId(node));
-    if (!content || !*content || !(*content)->logs.contains(orders)) return 0;
-    return (*content)->logs.at(orders).first().version;
+    return journal(node).logs.at(orders).first().version;
   }
   /// The node's first segment is there: to look is quick, however large its journal is.
   [[nodiscard]] bool untrimmed(std::uint32_t node) const {

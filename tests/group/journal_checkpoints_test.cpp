@@ -39,12 +39,7 @@ store::JournalPosition append_checkpoint(NodeJournal& journal, SubgroupId subgro
   return first;
 }
 
-/// The content of a journal that may be trimmed meanwhile, which is read once more then.
-JournalContent content_of(const JournalHost& host) {
-  auto content = read_journal(host.place, NodeId(1));
-  while (!content && content.error().kind() == ErrorKind::bad_input) content = read_journal(host.place, NodeId(1));
-  return value_or_throw(std::move(content)).value();
-}
+JournalContent content_of(const JournalHost& host) { return value_or_throw(read_journal(host.place, NodeId(1))).value(); }
 std::map<SubgroupId, store::Checkpoint> found(const JournalHost& host) { return content_of(host).checkpoints; }
 
 /// The content once it is so. The journal's thread trims when it has nothing to commit, and tells nobody.

@@ -1,7 +1,9 @@
 // Logs whose first messages are trimmed away: what is left is whole, at the node, after its start, and at others.
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <spindrift/core/bytes.hpp>
@@ -91,6 +93,29 @@ TEST_CASE("a bounded log loses segments with what its history keeps no more, and
   CHECK(node.logs().first(bounded) <= first);
   CHECK(node.logs().first(bounded) > 0);
   CHECK(versions(node, bounded, node.logs().first(bounded)).size() == end.version - node.logs().first(bounded));
+}
+
+TEST_CASE("a journal that its owner trims meanwhile can be read") {
+  const JournalHost host;
+  LoggingNode node(host, 1);
+  store_view(node.journal(), 8);
+  std::atomic<bool> trims{true};
+  std::thread owner([&] {
+    for (int i = 0; i < 40; ++i) {
+      node.append(bounded, 2 * kept.messages);
+      node.await_durable(bounded);
+      node.logs().trim(bounded, kept, node.logs().end(bounded).version);
+    }
+    trims = false;
+  });
+  std::vector<std::string> failures;
+  while (trims) {
+    const auto content = read_journal(host.place, NodeId(1));
+    if (!content) failures.push_back(content.error().to_string());
+  }
+  owner.join();
+  CHECK(failures == std::vector<std::string>());
+  CHECK(node.logs().first(bounded) > 0);
 }
 
 TEST_CASE("a log without bounds keeps the segments that it lies in, whatever other logs need") {
