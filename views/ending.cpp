@@ -73,7 +73,8 @@ Error set_back_error(SubgroupId subgroup, const Epoch& present) {
       .fix("start it again: its program is given the messages that the log has");
 }
 
-// The word of this member's leader, or of many members, is the group's; that of few may be theirs alone.
+// The word of this member's leader, or of many members, is the group's; that of few may be theirs alone, and so is that of
+// all others where they are too few to go on.
 Error lost_majority(const Epoch& present) {
   std::string gone;
   std::size_t turned_away = 0;
@@ -86,7 +87,8 @@ Error lost_majority(const Epoch& present) {
     gone += (gone.empty() ? "node " : ", node ") + std::to_string(present.view().members[suspicion.rank.value()].value()) +
             " (" + suspicion.reason + ")";
   }
-  if (by_leader || 2 * turned_away >= present.change().suspicions().size())
+  const bool is_groups_word = by_leader || 2 * turned_away >= present.change().suspicions().size();
+  if (is_groups_word && present.change().mandate().suffices(RankSet::of(present.self())))
     return removed_error(id_behind(present.id(), 0), ": " + gone);
   return Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": of its " +
                                            std::to_string(present.view().members.size()) + " members are gone " + gone)
