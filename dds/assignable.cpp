@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <spindrift/core/digest.hpp>
 #include <spindrift/dds/dynamic_type.hpp>
@@ -34,7 +35,47 @@ std::string description_of(const TypeParts& parts, std::size_t field_count) {
   return parts.name + "{" + fields + "}" + parts.behind;
 }
 
+/// The aggregate that a value of that kind is, or has somewhere, if the other one has it in the same way; else null.
+using Pair = std::pair<const DynamicKind*, const DynamicKind*>;
+Pair aggregates_within(const DynamicType& here, const DynamicType& there, Pair kinds) {
+  for (;;) {
+    const auto& [left, right] = kinds;
+    if (left->kind != right->kind || left->name != right->name || left->count != right->count) return {};
+    if (left->kind == FieldKind::aggregate) return kinds;
+    const FieldKind kind = left->kind;
+    if (kind != FieldKind::sequence && kind != FieldKind::optional && kind != FieldKind::array) return {};
+    kinds = {&here.kinds()[left->element], &there.kinds()[right->element]};
+  }
+}
+
+/// "field 2 is f64 here, and i64 there", of the first one that differs; empty: none of those that both have does.
+std::string differing_field(const DynamicType& here, const DynamicType& there, Pair in) {
+  const auto& [left, right] = in;
+  const std::size_t common = std::min(left->fields.size(), right->fields.size());
+  for (std::size_t at = 0; at < common; ++at) {
+    const Pair kinds{&here.kinds()[left->fields[at].kind], &there.kinds()[right->fields[at].kind]};
+    const std::string one = here.text_of(*kinds.first, false), other = there.text_of(*kinds.second, false);
+    if (one == other) continue;
+    const std::string field = "field " + std::to_string(at + 1);
+    const Pair within = aggregates_within(here, there, kinds);
+    const std::string deeper = within.first == nullptr ? "" : differing_field(here, there, within);
+    return deeper.empty() ? field + " is " + one + " here, and " + other + " there" : "of " + field + " " + deeper;
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string first_difference(const std::string& here, const std::string& there) {
+  const auto left = DynamicType::parse(here), right = DynamicType::parse(there);
+  if (!left || !right) return "";
+  if (left->name() != right->name()) return "its name is " + left->name() + " here, and " + right->name() + " there";
+  const std::string field = differing_field(*left, *right, {&left->root(), &right->root()});
+  if (!field.empty()) return field;
+  const std::size_t one = left->root().fields.size(), other = right->root().fields.size();
+  if (one != other) return "its fields are " + std::to_string(one) + " here, and " + std::to_string(other) + " there";
+  return left->keys() == right->keys() ? "" : "its keys are others";
+}
 
 bool assignable(const std::string& some, const std::string& other) {
   if (some == other) return true;

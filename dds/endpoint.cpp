@@ -183,8 +183,11 @@ std::optional<std::string> EndpointTable::add(EndpointFacts facts) {
   for (const auto& [id, other] : all_) {
     if (other.topic != facts.topic || other.kind != EndpointKind::topic || facts.kind != EndpointKind::topic) continue;
     const std::string owner = "node " + std::to_string(id.node);
-    if (!assignable(other.type, facts.type))
-      return "its type is another one at " + owner + ": " + words_of_difference(facts.type, other.type);
+    if (!assignable(other.type, facts.type)) {
+      const std::string first = first_difference(facts.type, other.type);
+      return "its type is another one at " + owner + ": " + (first.empty() ? "" : first + ": ") +
+             words_of_difference(facts.type, other.type);
+    }
     if (other.qos.reliability != facts.qos.reliability) {
       return "its Reliability is another one at " + owner + ": here it is " + quality(facts.qos) + ", there " +
              quality(other.qos);

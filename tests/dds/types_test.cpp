@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include <spindrift/dds/assignable.hpp>
 #include <spindrift/dds/type_support.hpp>
 
 #include "dynamic_types.hpp"
@@ -113,6 +114,19 @@ TEST_CASE("types of one name with other fields have another identity, and the wo
   CHECK(one.identity != other.identity);
   const std::string words = words_of_difference(one.description, other.description);
   CHECK_THAT(words, Contains(one.description) && Contains(other.description));
+}
+
+TEST_CASE("the first thing in which types differ is named: a field far within, the number of fields, the keys, the name") {
+  using spindrift::topics::first_difference;
+  CHECK(first_difference("A{i32,f64}", "A{i32,i64}") == "field 2 is f64 here, and i64 there");
+  CHECK(first_difference("A{i32,sequence<B{u8,string}>}", "A{i32,sequence<B{u8,bool}>,i8}") ==
+        "of field 2 field 2 is string here, and bool there");
+  CHECK(first_difference("A{B{u8}}", "A{C{u8}}") == "field 1 is B{u8} here, and C{u8} there");
+  CHECK(first_difference("A{B{u8}}", "A{B{u8,i8}}") == "field 1 is B{u8} here, and B{u8,i8} there");
+  CHECK(first_difference("A{string}", "A{string,i32}") == "its fields are 1 here, and 2 there");
+  CHECK(first_difference("A{i32,string} key=0", "A{i32,string}") == "its keys are others");
+  CHECK(first_difference("A{i32,string}", "B{i32,string}") == "its name is A here, and B there");
+  CHECK(first_difference("A{", "A{string}").empty());
 }
 
 TEST_CASE("a type that holds itself, over whatever else, is told from one that holds a type twice") {
