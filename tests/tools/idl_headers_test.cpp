@@ -51,6 +51,16 @@ TEST_CASE("a struct of IDL lies in place, with the fields of its base first, its
   CHECK(back.speeds[1][2] == 2.5);
 }
 
+TEST_CASE("names of IDL mean what they mean there, though modules within have the same") {
+  sensors::inner::Hidden hidden, back;
+  CHECK(hidden.outer == common::Mode::on);
+  CHECK(hidden.inner == sensors::inner::sensors::Mode::shown);
+  hidden.either.inner(sensors::inner::sensors::Mode::hidden);
+  CHECK(hidden.either._d() == common::Mode::on);
+  CHECK(there_and_back(hidden, back)["inner"] == 1);
+  CHECK(back.either.inner() == sensors::inner::sensors::Mode::hidden);
+}
+
 TEST_CASE("a struct of IDL with texts, sequences and optionals goes as CDR") {
   sensors::Note note;
   CHECK(note.class_ == "none");

@@ -103,11 +103,16 @@ TEST_CASE("what is no IDL is refused with its place") {
   CHECK_THAT(fault("struct S { long a, a; };"), Contains("the field a is there already"));
   CHECK_THAT(fault("struct S { long a; }; enum S { A };"), Contains("S is there already"));
   CHECK_THAT(fault("struct class { long a; };"), Contains("C++ has the word class"));
+  CHECK_THAT(fault("module a { module std { struct S { long a; }; }; };"), Contains("C++ has the word std"));
   CHECK_THAT(fault("enum E { A, A };"), Contains("A is there already"));
+  CHECK_THAT(fault("enum E { A, @value(0) B };"), Contains("a.idl:1:23: B has the number of A, 0") && Contains("by @value"));
+  CHECK_THAT(fault("enum E { @value(1) A, @value(0) B, C };"), Contains("C has the number of A, 1"));
+  CHECK_THAT(fault("bitmask F { @position(3) A, @position(3) B };"), Contains("B has the number of A, 3"));
   CHECK_THAT(fault("@bit_bound(8) enum E { @value(128) A };"), Contains("does not fit its bits"));
   CHECK_THAT(fault("struct S { long a[0]; };"), Contains("from 1 to"));
   CHECK_THAT(fault("struct S { long a[65536][65536]; };"), Contains("the array is too large"));
   CHECK_THAT(fault("struct S { @default(\"x\") long a; };"), Contains("the value is none of std::int32_t"));
+  CHECK_THAT(fault("enum E { A }; enum F { B }; struct S { @default(B) E e; };"), Contains("the value is none of ::E"));
   CHECK_THAT(fault("/* "), Contains("a.idl:1:1: a comment has no end"));
   CHECK_THAT(fault("const string x = \"a"), Contains("a.idl:1:18: a text has no end"));
   CHECK_THAT(fault("\n  $"), Contains("a.idl:2:3: this byte begins nothing"));
@@ -175,13 +180,13 @@ TEST_CASE("a union of IDL is a class with a function for each member") {
                "a.idl");
   const std::string header = header_of(model, model.units[0]);
   CHECK_THAT(header, Contains("class U : public ::dds::topic::union_value<::E,\n"
-                              "    ::dds::topic::union_case<std::string, E::A, E::C>,\n"
-                              "    ::dds::topic::union_default<std::int32_t, E::B>> {\n public:\n  U() = default;\n"
+                              "    ::dds::topic::union_case<std::string, ::E::A, ::E::C>,\n"
+                              "    ::dds::topic::union_default<std::int32_t, ::E::B>> {\n public:\n  U() = default;\n"
                               "  // at most 4 bytes\n"
                               "  [[nodiscard]] const std::string& U_() const { return _of<0>(); }\n"
                               "  [[nodiscard]] std::string& U_() { return _of<0>(); }\n"
-                              "  void U_(std::string value, ::E d = E::A) { _set<0>(std::move(value), d); }\n"));
-  CHECK_THAT(header, Contains("  void class_(std::int32_t value, ::E d = E::B) { _set<1>(std::move(value), d); }\n};\n"));
+                              "  void U_(std::string value, ::E d = ::E::A) { _set<0>(std::move(value), d); }\n"));
+  CHECK_THAT(header, Contains("  void class_(std::int32_t value, ::E d = ::E::B) { _set<1>(std::move(value), d); }\n};\n"));
   CHECK_THAT(header,
              Contains("union_case<std::array<double, 2>, true>> {") && Contains("  void _default() { _none(false); }\n"));
   CHECK_THAT(header, Contains("    ::dds::topic::union_default<::V, '\\x78'>> {"));

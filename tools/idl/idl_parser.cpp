@@ -244,9 +244,7 @@ class IdlParser {
     const ConstantValue value = this->value(scope);
     const IdlType& type = to_.resolved(*of.type);
     const std::string text = cpp_literal(value, type, place);
-    const bool other = type.form == TypeForm::named && !text.starts_with(type.name + "::");
-    if (other || value.integer > INT64_MAX)
-      refuse(place, "the value is none of " + cpp_type(type), "write one of that type");
+    if (value.integer > INT64_MAX) refuse(place, "the value is none of " + cpp_type(type), "write one of that type");
     if (!used.insert(value.integer).second) refuse(place, "this case is there already", "take one of them out");
     return text;
   }
@@ -292,6 +290,10 @@ class IdlParser {
       if (made.value > most || made.value < least) refuse(place, "the number does not fit its bits", "raise @bit_bound");
       for (const IdlEnumerator& each : to.enumerators) {
         if (each.name == made.name) refuse(place, made.name + " is there already", "call it otherwise");
+        if (each.value == made.value) {
+          refuse(place, fmt::format("{} has the number of {}, {}", made.name, each.name, made.value),
+                 fmt::format("give it another one, by @{}", annotation));
+        }
       }
       next = made.value == INT64_MAX ? made.value : made.value + 1;
       to.enumerators.push_back(std::move(made));
@@ -306,7 +308,7 @@ class IdlParser {
     for (const IdlEnumerator& each : made.enumerators) {
       const ConstantValue value{.form = ValueForm::enumerator,
                                 .integer = each.value,
-                                .text = made.full_name() + "::" + each.name + (is_cpp_word(each.name) ? "_" : "")};
+                                .text = "::" + made.full_name() + "::" + each.name + (is_cpp_word(each.name) ? "_" : "")};
       to_.define_value(scope.empty() ? each.name : scope + "::" + each.name, value);
       to_.define_value(made.full_name() + "::" + each.name, value);
     }

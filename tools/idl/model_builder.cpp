@@ -15,8 +15,8 @@ constexpr std::string_view cpp_words =
     "concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do "
     "double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace "
     "new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return "
-    "short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef "
-    "typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq ";
+    "short signed sizeof static static_assert static_cast std struct switch template this thread_local throw true try "
+    "typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq ";
 
 }  // namespace
 
@@ -143,7 +143,7 @@ std::string ModelBuilder::free_label(const IdlType& type, const std::set<WideInt
   if (behind.form == TypeForm::named) {
     const Declaration& named = model_.declarations[types_.at(behind.name)];
     for (const IdlEnumerator& each : named.enumerators) {
-      if (!used.contains(each.value)) return behind.name + "::" + each.name + (is_cpp_word(each.name) ? "_" : "");
+      if (!used.contains(each.value)) return "::" + behind.name + "::" + each.name + (is_cpp_word(each.name) ? "_" : "");
     }
     return {};
   }

@@ -234,7 +234,8 @@ std::string cpp_literal(const ConstantValue& value, const IdlType& type, const S
     if (value.text.find('\0') != std::string::npos) refuse(place, "a text has a zero within it", "leave it out");
     return text_literal(value.text);
   }
-  if (type.form == TypeForm::named && value.form == ValueForm::enumerator) return value.text;
+  const bool names_one = type.form == TypeForm::named && value.form == ValueForm::enumerator;
+  if (names_one && value.text.starts_with("::" + type.name + "::")) return value.text;
   if (type.form != TypeForm::plain) wrong();
   if (type.name == "bool") {
     if (value.form != ValueForm::boolean && !(whole && (value.integer == 0 || value.integer == 1))) wrong();
