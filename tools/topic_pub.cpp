@@ -5,13 +5,13 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "exit_code.hpp"
+#include "sample_json.hpp"
 #include "topic_session.hpp"
 
 namespace spindrift::tools {
@@ -19,74 +19,6 @@ namespace {
 
 /// A line beyond this is no sample.
 constexpr std::size_t line_bytes_max = std::size_t{1} << 28;
-
-/// The place in a text that is being parsed, which has each key of an object once.
-class JsonPlace {
- public:
-  using Json = topics::SampleJson;
-  explicit JsonPlace(std::string of) : of_(std::move(of)) {}
-
-  [[nodiscard]] std::string text() const {
-    std::string path = of_ + ": $";
-    for (const Within& each : within_) path += each.array ? fmt::format("[{}]", each.at) : "." + each.key;
-    return path;
-  }
-  /// Throws bad_input.
-  bool on_event(Json::parse_event_t event, const Json& value) {
-    using Event = Json::parse_event_t;
-    switch (event) {
-      case Event::object_start: within_.push_back({}); break;
-      case Event::array_start: within_.push_back({.array = true}); break;
-      case Event::key: on_key(value.get<std::string>()); break;
-      case Event::object_end:
-      case Event::array_end: within_.pop_back(); [[fallthrough]];
-      case Event::value:
-        if (!within_.empty()) ++within_.back().at;
-    }
-    return true;
-  }
-
- private:
-  struct Within {
-    bool array = false;
-    std::size_t at = 0;
-    std::string key{};
-    std::set<std::string> keys{};
-  };
-  void on_key(std::string key) {
-    Within& object = within_.back();
-    object.key = key;
-    if (object.keys.insert(std::move(key)).second) return;
-    throw Exception(Error(ErrorKind::bad_input, "the field is there twice").at(text()).fix("write it once"));
-  }
-
-  std::string of_;
-  std::vector<Within> within_;
-};
-
-/// The library's words without its name for the error: "line 1, column 2: syntax error while parsing object key …".
-std::string words_of(const topics::SampleJson::parse_error& mistake) {
-  constexpr std::string_view before = "parse error at ";
-  const std::string_view text = mistake.what();
-  const auto at = text.find(before);
-  return std::string(at == std::string_view::npos ? text : text.substr(at + before.size()));
-}
-
-topics::SampleJson parsed(std::string_view text, const std::string& place) {
-  JsonPlace at(place);
-  try {
-    return topics::SampleJson::parse(
-        text, [&](int, JsonPlace::Json::parse_event_t event, JsonPlace::Json& value) { return at.on_event(event, value); });
-  } catch (const topics::SampleJson::out_of_range&) {
-    throw Exception(Error(ErrorKind::bad_input, "a number is beyond all that a field can have")
-                        .at(at.text())
-                        .fix("write one within the range of its field, or \"Infinity\" where it has a point"));
-  } catch (const topics::SampleJson::parse_error& mistake) {
-    throw Exception(Error(ErrorKind::bad_input, "it is no JSON: " + words_of(mistake))
-                        .at(place)
-                        .fix("write a sample as one JSON object, in quotes of the shell: '{\"id\": 1}'"));
-  }
-}
 
 topics::DynamicSample sample_of(const topics::AnnouncedTopic& topic, const topics::SampleJson& json,
                                 const std::string& place) {
@@ -105,12 +37,14 @@ class LineSource {
   /// Waits for the next line, or a signal.
   Outcome next(std::string& line) {
     for (;;) {
-      const std::size_t end = pending_.find('\n');
+      const std::size_t end = pending_.find('\n', searched_);
       if (end != std::string::npos || (ended_ && !pending_.empty())) {
         line = pending_.substr(0, end);
         pending_.erase(0, end == std::string::npos ? end : end + 1);
+        searched_ = 0;
         return Outcome::line;
       }
+      searched_ = pending_.size();
       if (ended_) return Outcome::end;
       if (!read_more()) return Outcome::stopped;
     }
@@ -129,7 +63,7 @@ class LineSource {
     }
     if (count == 0) ended_ = true;
     if (count > 0) pending_.append(buffer.data(), static_cast<std::size_t>(count));
-    if (pending_.size() > line_bytes_max && pending_.find('\n') == std::string::npos) {
+    if (pending_.size() > line_bytes_max && pending_.find('\n', searched_) == std::string::npos) {
       throw Exception(Error(ErrorKind::bad_input, "a line has more than 2^28 bytes")
                           .at("standard input")
                           .fix("write each sample as one line"));
@@ -139,6 +73,7 @@ class LineSource {
 
   const TopicSession& session_;
   std::string pending_;
+  std::size_t searched_ = 0;  // no line ends before that
   bool ended_ = false;
 };
 
@@ -165,7 +100,7 @@ class Publisher {
     std::vector<topics::DynamicSample> samples;  // none is written before all are good
     for (std::size_t at = 0; at < options.samples.size(); ++at) {
       const std::string place = fmt::format("sample {}", at + 1);
-      samples.push_back(sample_of(topic_, parsed(options.samples[at], place), place));
+      samples.push_back(sample_of(topic_, parse_sample_json(options.samples[at], place), place));
     }
     for (const topics::DynamicSample& each : samples) {
       if (!write(each)) return false;
@@ -180,7 +115,7 @@ class Publisher {
       if (outcome != LineSource::Outcome::line) return outcome == LineSource::Outcome::end;
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
       const std::string place = fmt::format("standard input:{}", at);
-      if (!write(sample_of(topic_, parsed(line, place), place))) return false;
+      if (!write(sample_of(topic_, parse_sample_json(line, place), place))) return false;
     }
   }
   /// Waits until all participants have all of it, and says how much that was.
@@ -210,7 +145,7 @@ class Publisher {
 
 int publish_to_topic(const TopicOptions& options) {
   for (std::size_t at = 0; at < options.samples.size(); ++at)
-    static_cast<void>(parsed(options.samples[at], fmt::format("sample {}", at + 1)));
+    static_cast<void>(parse_sample_json(options.samples[at], fmt::format("sample {}", at + 1)));
   TopicSession session(options);
   const auto topic = session.find();
   if (!topic) return number(ExitCode::interrupted);
