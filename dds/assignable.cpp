@@ -51,8 +51,7 @@ Pair aggregates_within(const DynamicType& here, const DynamicType& there, Pair k
 /// "field 2 is f64 here, and i64 there", of the first one that differs; empty: none of those that both have does.
 std::string differing_field(const DynamicType& here, const DynamicType& there, Pair in) {
   const auto& [left, right] = in;
-  const std::size_t common = std::min(left->fields.size(), right->fields.size());
-  for (std::size_t at = 0; at < common; ++at) {
+  for (std::size_t at = 0; at < std::min(left->fields.size(), right->fields.size()); ++at) {
     const Pair kinds{&here.kinds()[left->fields[at].kind], &there.kinds()[right->fields[at].kind]};
     const std::string one = here.text_of(*kinds.first, false), other = there.text_of(*kinds.second, false);
     if (one == other) continue;

@@ -75,7 +75,7 @@ Error set_back_error(SubgroupId subgroup, const Epoch& present) {
 
 // The word of this member's leader, or of many members, is the group's; that of few may be theirs alone, and so is that of
 // all others where they are too few to go on.
-Error lost_majority(const Epoch& present) {
+Error lost_majority(Epoch& present) {
   std::string gone;
   std::size_t turned_away = 0;
   RankSet before;

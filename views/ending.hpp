@@ -20,7 +20,7 @@ namespace spindrift::views {
 /// Others have taken up that subgroup's log, which may lack what this member's application was given of it.
 [[nodiscard]] Error set_back_error(SubgroupId subgroup, const Epoch& present);
 /// This member has lost the majority of its view, or was removed by it, as far as it can tell.
-[[nodiscard]] Error lost_majority(const Epoch& present);
+[[nodiscard]] Error lost_majority(Epoch& present);
 /// The words for the others, which know better than this member what became of those that it misses.
 [[nodiscard]] std::string last_words(const Error& failure);
 /// Why this member cannot go on, if what it heard of a later view says so. `waits`: it is stranded. One that takes part in a

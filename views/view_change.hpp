@@ -96,7 +96,6 @@ class ViewChange {
   /// Takes the word of those who run the group about a revival. A pass takes it up once the majority is lost, also while the
   /// dead, or a leader that may know more, are awaited.
   [[nodiscard]] Mandate& mandate() noexcept { return mandate_; }
-  [[nodiscard]] const Mandate& mandate() const noexcept { return mandate_; }
 
   /// Asks to be left out of the next view. False if that was done.
   bool leave();

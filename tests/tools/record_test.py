@@ -15,7 +15,7 @@ import time
 import unittest
 import zlib
 
-from waiting import until
+from waiting import next_said, said_by, until
 
 SPINDRIFT, PEER = sys.argv[1:3]
 PATIENCE = 100
@@ -111,14 +111,14 @@ class Recordings(unittest.TestCase):
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         for _ in range(topics):
-            self.assertRegex(process.stderr.readline(), '^recording topic ')
+            self.assertRegex(next_said(process.stderr), '^recording topic ')
         return process
 
     def stop(self, process, code=0, how=signal.SIGINT):
         process.send_signal(how)
         said = process.communicate(timeout=PATIENCE)[1]
         self.assertEqual(process.returncode, code, said)
-        return said
+        return said_by(said)
 
     def held(self, code=0):
         return json.loads(run('replay', self.file, '--info', '--json', code=code).stdout)
@@ -128,7 +128,7 @@ class Recordings(unittest.TestCase):
         self.peer.tell('reading 4 1.5')
         self.peer.tell('note one')
         self.peer.tell('later')
-        self.assertEqual(process.stderr.readline(), 'recording topic later\n')
+        self.assertEqual(next_said(process.stderr), 'recording topic later\n')
         self.assertRegex(self.stop(process), r'^recorded 2 samples of 3 topics in ')
         self.peer.expect('note one 2 none')
         by_topic = {topic: (schema, encoding, data) for topic, schema, encoding, data in messages_of(self.file)}
@@ -166,7 +166,7 @@ class Recordings(unittest.TestCase):
         self.assertEqual(loop.wait(PATIENCE), 0)
         # In a domain where nobody has the topic it is made, and waits for its reader.
         player = subprocess.Popen([SPINDRIFT, 'topic', 'replay', self.file, '--domain', '7'], stderr=subprocess.PIPE, text=True)
-        self.assertEqual(player.stderr.readline(), 'waiting for 1 reader of the topics\n')
+        self.assertEqual(next_said(player.stderr), 'waiting for 1 reader of the topics\n')
         line = run('echo', 'readings', '--domain', 7, '--timeout', 60000, '--count', 1).stdout
         self.assertIn('{"sensor":1,"value":0.0,"mode":1,"counts":[1,2]}', line)
         player.kill()

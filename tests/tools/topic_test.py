@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-from waiting import until
+from waiting import next_said, said_by, until
 
 SPINDRIFT, PEER = sys.argv[1:3]
 PATIENCE = 100
@@ -104,8 +104,8 @@ class Topics(unittest.TestCase):
         room.register(output, select.POLLOUT)
         until(lambda: self.peer.tell('burst 1') or not room.poll(0), lambda: 'its output is never full')
         echo.send_signal(signal.SIGTERM)
-        self.assertEqual(echo.stderr.readline(), 'spindrift: still printing: the reader of standard output has stopped; '
-                                                 'another signal ends this process at once\n')
+        self.assertEqual(next_said(echo.stderr), 'spindrift: still printing: the reader of standard output has stopped; '
+                                                'another signal ends this process at once\n')
         echo.send_signal(signal.SIGTERM)
         self.assertEqual(echo.wait(PATIENCE), -signal.SIGTERM)
 
@@ -117,7 +117,7 @@ class Topics(unittest.TestCase):
     def test_the_program_reads_what_is_written(self):
         done = run('pub', 'readings', '{"sensor": 7, "value": 2.5, "mode": 0, "counts": [3, 65535]}')
         self.peer.expect('reading 7 2.5 0 3 65535')
-        self.assertEqual(done.stderr, 'wrote 1 sample, which every participant has; 1 reader of the domain matches\n')
+        self.assertEqual(said_by(done.stderr), 'wrote 1 sample, which every participant has; 1 reader of the domain matches\n')
         run('pub', 'notes', input='{"f0": "one", "f1": []}\n\n{"f0": "two", "f1": ["x"], "f2": -9}')
         self.peer.expect('note one 0 none')
         self.peer.expect('note two 1 -9')
@@ -186,7 +186,7 @@ class Topics(unittest.TestCase):
         echo = self.reading('echo', 'readings')
         echo.stdout.close()
         self.assertEqual(echo.wait(PATIENCE), 0)
-        self.assertEqual(echo.stderr.read(), '')
+        self.assertEqual(said_by(echo.stderr.read()), '')
         echo.stdout = None
 
     def test_rates_count_all_that_comes(self):

@@ -32,7 +32,7 @@ class TurnedAway {
                smc::Policy{}, terms, sink_, counters_) {
     for (std::uint32_t i = 0; i + 1 < members; ++i) epoch_.change().suspect(Rank(i), "it removed this node", true);
   }
-  [[nodiscard]] Error last_words() const { return lost_majority(epoch_); }
+  [[nodiscard]] Error last_words() { return lost_majority(epoch_); }
 
  private:
   struct Sink final : smc::DeliverySink {
