@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,8 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+
+from free_ports import free_ports
 
 SPINDRIFT = sys.argv[1]
 PATIENCE = 60  # seconds
@@ -50,12 +51,6 @@ def wait_for_line(process, text):
         if text in line:
             return line
     raise AssertionError(f'{process.args} ended without a line with {text}')
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(('127.0.0.1', 0))
-        return one.getsockname()[1]
 
 
 def values_of(address, query):
@@ -101,7 +96,7 @@ def main():
         check_page(url)
         scraping = pathlib.Path(directory, 'prometheus.yml')
         scraping.write_text(SCRAPING.format(target=urllib.parse.urlsplit(url).netloc))
-        address = f'127.0.0.1:{free_port()}'
+        address = f'127.0.0.1:{free_ports(1)[0]}'
         with open(os.path.join(directory, 'prometheus.log'), 'wb') as log:
             stack.enter_context(running('prometheus', f'--config.file={scraping}', f'--storage.tsdb.path={directory}/data',
                                         f'--web.listen-address={address}', stderr=log))

@@ -8,25 +8,15 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+from free_ports import free_ports
 from waiting import PATIENCE_S, until
 
 SPINDRIFT, FABRIC, JOURNAL = sys.argv[1], sys.argv[2], "journal" in sys.argv[3:]
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 class Group:
