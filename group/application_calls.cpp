@@ -32,6 +32,7 @@ class ReplicaChannelOf final : public ReplicaChannel {
   [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return core_.private_post().bytes_max(); }
   [[nodiscard]] NodeId self() const noexcept override { return core_.self(); }
   [[nodiscard]] const std::string& subgroup() const noexcept override { return channel_.name(); }
+  [[nodiscard]] std::uint32_t spoken_version() const override { return core_.environment().state.view().roster.version; }
   [[nodiscard]] bool logged() const noexcept override { return logged_; }
   [[nodiscard]] std::uint64_t time_ns(std::uint64_t version) const override {
     return core_.environment().logged->time(channel_.id(), version);

@@ -27,6 +27,7 @@ class ObjectCopy::Channel final : public ReplicaChannel {
   [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return 0; }
   [[nodiscard]] NodeId self() const noexcept override { return self_; }
   [[nodiscard]] const std::string& subgroup() const noexcept override { return subgroup_; }
+  [[nodiscard]] std::uint32_t spoken_version() const override { return 0; }  // it opens nothing
   [[nodiscard]] bool logged() const noexcept override { return true; }
   [[nodiscard]] std::uint64_t time_ns(std::uint64_t) const override { return time_ns_; }
   [[nodiscard]] std::uint64_t settled_ns(std::uint64_t) const override { return time_ns_; }

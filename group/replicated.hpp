@@ -37,7 +37,7 @@
 #include <utility>
 
 #include <spindrift/group/group.hpp>
-#include <spindrift/group/replicated_core.hpp>
+#include <spindrift/group/replica_of.hpp>
 
 namespace spindrift {
 
@@ -63,6 +63,24 @@ class Replicated {
     if constexpr (check_update<method>())
       return core_.template call<method>(false, std::forward<Arguments>(arguments)...);
   }
+
+  /// Opens a session for a client, whose requests are each carried out once. Costs one message. Throws as `update`, and
+  /// unsupported: a member of an earlier release is in the group, or was when its view began.
+  [[nodiscard]] Future<ClientSessionId> open_session() { return core_.open_session(); }
+
+  /// Calls a non-const member function at every replica for a client, unless its request was carried out before, at whatever
+  /// member's order; then the result is what it was then, bytes or exception. Without an answer (this member was lost) it is
+  /// made again at any other member. Costs one message. The future throws ClientRefused where the request is not carried
+  /// out, and what the method throws as another replica's caller gets it (ReplicaError). Throws as `update`, and
+  /// ClientRefused: by its own words the request is settled.
+  template <auto method, class... Arguments>
+  auto update_once(const ClientRequest& request, Arguments&&... arguments) {
+    if constexpr (check_update<method>())
+      return core_.template call_once<method>(request, std::forward<Arguments>(arguments)...);
+  }
+
+  /// Ends a session: all that it keeps is forgotten, and requests of it are refused. Costs one message; throws as `update`.
+  Future<void> close_session(const ClientSessionId& session) { return core_.close_session(session); }
 
   /// Waits until the own replica has the subgroup's state, which a member that joins a running group gets from another one
   /// once it has attached the object, and any member of a logged subgroup from its log; at all others at once. Throws

@@ -118,6 +118,24 @@ bool ReplicatedCall::on_refusal(NodeId from, const Error& why) {
   return true;
 }
 
+// A result that was kept may have come with a state, of which the bytes of results were not read.
+void ReplicatedCall::on_own_result(NodeId self, bool threw, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
+  try {
+    if (threw) return store_thrown(self, take_exception(bytes));
+    store_value(self, bytes);
+  } catch (const BadBytes& bad) {
+    const Exception unreadable(Error(ErrorKind::bad_input, "the result that is kept of a client's request cannot be read")
+                                   .because(Error(ErrorKind::bad_input, bad.what())));
+    store_thrown(self, std::make_exception_ptr(unreadable));
+  }
+}
+
+void ReplicatedCall::on_own_refusal(NodeId self, std::exception_ptr why) {
+  const std::lock_guard lock(mutex_);
+  store_thrown(self, std::move(why));
+}
+
 void ReplicatedCall::on_delivery(std::span<const NodeId> others) {
   const std::lock_guard lock(mutex_);
   for (const NodeId node : others) {

@@ -73,6 +73,10 @@ class ReplicatedCall {
   [[nodiscard]] bool on_answer(NodeId from, bool threw, std::uint64_t left, std::span<const std::byte> piece);
   /// A replica does not run it, for that reason. False: it had answered already, or is not one that may refuse. Any thread.
   [[nodiscard]] bool on_refusal(NodeId from, const Error& why);
+  /// The own replica's answer to a client's request, as the bytes that every replica keeps of it; or why there is none.
+  /// Before on_delivery.
+  void on_own_result(NodeId self, bool threw, std::span<const std::byte> bytes);
+  void on_own_refusal(NodeId self, std::exception_ptr why);
   /// Applied here, or on its way as a query; `others` are the replicas that will answer. Any thread, for a query.
   void on_delivery(std::span<const NodeId> others);
   void on_stable();

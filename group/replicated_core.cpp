@@ -10,6 +10,7 @@
 
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/group/replicated_error.hpp>
 
 namespace spindrift {
 using Outcome = replicated::AnswerOutcome;
@@ -83,18 +84,22 @@ Error ReplicaBase::no_way_to_travel() const {
            "load(std::istream&), at all members");
 }
 
+// Where no session was ever opened, a state is as it was before there were any.
 std::vector<std::byte> ReplicaBase::begin_state(StateForm form) const {
-  const auto head = field_bytes(StateHead{lists_.digest, static_cast<std::uint64_t>(form)});
-  return {head.begin(), head.end()};
+  const std::uint64_t clients = clients_.untouched() ? 0 : clients_follow;
+  const auto head = field_bytes(StateHead{lists_.digest, static_cast<std::uint64_t>(form) | clients});
+  std::vector<std::byte> state(head.begin(), head.end());
+  if (clients != 0) clients_.save(state);
+  return state;
 }
 
-Result<std::span<const std::byte>> ReplicaBase::open_state(std::span<const std::byte> state, StateForm own) const {
+Result<std::span<const std::byte>> ReplicaBase::open_state(std::span<const std::byte> state, StateForm own) {
   const auto head = field_at_front<StateHead>(state);
   if (!head) return Error(ErrorKind::bad_input, "the state of a replicated object is cut off");
   // A checkpoint may be of an earlier program, as may the calls behind it; who runs beside this one has its list.
   const bool other_methods = channel_.logged() ? !lists_.knows(head->digest) : head->digest != lists_.digest;
   if (!other_methods && own == StateForm::none) return no_way_to_travel();
-  if (other_methods || head->form != static_cast<std::uint64_t>(own)) {
+  if (other_methods || (head->form & ~clients_follow) != static_cast<std::uint64_t>(own)) {
     const std::string who = channel_.logged() ? "the members that made its checkpoint " : "the members that have its state ";
     return Error(ErrorKind::refused, "node " + std::to_string(channel_.self().value()) +
                                          " cannot join in the replicated object of subgroup " + channel_.subgroup() + ": " +
@@ -103,6 +108,8 @@ Result<std::span<const std::byte>> ReplicaBase::open_state(std::span<const std::
         .fix(channel_.logged() ? "name the list of the program that made it in FormerMethods"
                                : "run the same program at all members");
   }
+  if ((head->form & clients_follow) != 0) return clients_.load(state.subspan(sizeof *head), lists_, head->digest);
+  clients_.clear();
   return state.subspan(sizeof *head);
 }
 
@@ -199,7 +206,8 @@ void ReplicaBase::deliver(const Delivery& delivery) {
                       channel_.subgroup() + " of a list of Methods that is not known here");
   }
   request.method = *method;
-  if (request.method >= lists_.count) throw replicated::BadBytes("it is of a method that is not in the list");
+  if (request.has_method() && request.method >= lists_.count)
+    throw replicated::BadBytes("it is of a method that is not in the list");
 
   const auto arguments = delivery.payload.subspan(sizeof request);
   if (request.ask == Ask::one) {
@@ -207,7 +215,7 @@ void ReplicaBase::deliver(const Delivery& delivery) {
   } else if (delivery.sender == channel_.self()) {
     apply_own(delivery, request, arguments);
   } else if (request.ask != Ask::own) {
-    if (!members_.answers(channel_.self(), delivery.view)) request.ask = Ask::apply;
+    if (request.ask == Ask::all && !members_.answers(channel_.self(), delivery.view)) request.ask = Ask::apply;
     apply(delivery.sender, request, arguments);
   }
 }
@@ -237,9 +245,11 @@ void ReplicaBase::replay(const Delivery& delivery) {
   const auto method = lists_.place(request->digest, request->method);
   if (!method) return give_up(log_of_other_methods(delivery, channel_));
   if (delivery.sender == channel_.self() && calls_.find(request->call)) return deliver(delivery);
-  const bool changes = request->ask == Ask::all || request->ask == Ask::apply;
-  if (!changes || *method >= lists_.count || is_query(*method)) return;
-  static_cast<void>(run(*method, delivery.payload.subspan(sizeof *request), nullptr, nullptr));
+  Request again = *request;
+  again.method = *method;
+  const bool changes = request->ask == Ask::all || request->ask == Ask::apply || request->is_of_client();
+  if (!changes || (again.has_method() && (*method >= lists_.count || is_query(*method)))) return;
+  apply_here(again, delivery.payload.subspan(sizeof again), nullptr);
 }
 
 // A member that has gone since the call was made will not answer, nor one that got the state since it was delivered; one
@@ -265,7 +275,7 @@ void ReplicaBase::deliver_at(const Delivery& delivery, const Request& request, s
 void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments) {
   const std::shared_ptr<replicated::ReplicatedCall> call = calls_.find(request.call);
   try {
-    static_cast<void>(run(request.method, arguments, call.get(), nullptr));
+    apply_here(request, arguments, call.get());
   } catch (const replicated::BadBytes& bad) {
     if (call) call->on_end(Error(ErrorKind::bad_argument, std::string("the arguments cannot be read again: ") + bad.what()));
     calls_.drop(request.call);
@@ -280,13 +290,26 @@ void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, st
 }
 
 void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const std::byte> arguments) {
-  if (request.ask == Ask::apply) {
-    static_cast<void>(run(request.method, arguments, nullptr, nullptr));
-    return;
-  }
+  if (request.ask == Ask::apply || request.is_of_client()) return apply_here(request, arguments, nullptr);
   reply_.assign(sizeof(Reply), std::byte{});
   const Outcome outcome = run(request.method, arguments, nullptr, &reply_) ? Outcome::threw : Outcome::returned;
   send_reply(caller, Reply{request.digest, request.call, static_cast<std::uint64_t>(outcome), 0});
+}
+
+// What no private answer follows, and what clients ask.
+void ReplicaBase::apply_here(const Request& request, std::span<const std::byte> arguments, replicated::ReplicatedCall* own) {
+  switch (request.ask) {
+    case Ask::open: return clients_.open(arguments, own);
+    case Ask::close: return clients_.close(arguments, own);
+    case Ask::once: break;
+    default: static_cast<void>(run(request.method, arguments, own, nullptr)); return;
+  }
+  if (is_query(request.method)) throw replicated::BadBytes("a client's request changes nothing");
+  const ClientRequest asked = replicated::ClientCalls::request(arguments);
+  if (!clients_.begins(asked, request.method, own)) return;
+  reply_.clear();
+  const bool threw = run(request.method, arguments.subspan(sizeof asked), nullptr, &reply_);
+  clients_.carried_out(asked, request.method, threw, reply_, own);
 }
 
 std::optional<std::vector<std::byte>> ReplicaBase::refusal(std::span<const std::byte> query, Outcome outcome) {

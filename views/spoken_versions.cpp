@@ -3,6 +3,6 @@
 
 namespace spindrift::views {
 
-Versions spoken_versions() noexcept { return {17, 20}; }
+Versions spoken_versions() noexcept { return {17, 21}; }
 
 }  // namespace spindrift::views

@@ -29,6 +29,8 @@ inline constexpr std::uint32_t message_form = 17;
 inline constexpr std::uint32_t revivals_since = 18;
 /// The first version in whose views a log that is away is taken up again by holders that come back.
 inline constexpr std::uint32_t logs_return_since = 20;
+/// The first version in which replicated objects know sessions of clients.
+inline constexpr std::uint32_t clients_since = 21;
 
 /// The release's own. The newest grows whenever members of two builds could misread each other's rows, rings or messages;
 /// the oldest is the one before, or later: see docs/decisions/0059.

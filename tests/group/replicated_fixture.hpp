@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <spindrift/group/replicated.hpp>
+#include <spindrift/views/versions.hpp>
 
 /// Stands for a group. A thread that calls `deliver…` is the poller of all members meanwhile.
 template <class T>
@@ -53,6 +54,7 @@ class ReplicaFixture {
     [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return fixture_.message_bytes_max; }
     [[nodiscard]] spindrift::NodeId self() const noexcept override { return self_; }
     [[nodiscard]] const std::string& subgroup() const noexcept override { return fixture_.subgroup_; }
+    [[nodiscard]] std::uint32_t spoken_version() const override { return fixture_.spoken; }
     [[nodiscard]] bool logged() const noexcept override { return fixture_.logged; }
     [[nodiscard]] std::uint64_t time_ns(std::uint64_t version) const override { return 1000 * (version + 1); }
     [[nodiscard]] std::uint64_t settled_ns(std::uint64_t version) const override { return 1000 * version + 500; }
@@ -187,6 +189,7 @@ class ReplicaFixture {
   std::vector<Member> members;
   std::size_t message_bytes_max = 4096;
   bool logged = false;
+  std::uint32_t spoken = spindrift::views::clients_since;  ///< of the protocol
   bool crowded = false;  ///< too many answers wait everywhere
 
  private:
