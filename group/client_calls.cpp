@@ -52,10 +52,10 @@ ClientRequest ClientCalls::request(std::span<const std::byte> words) {
 }
 
 bool ClientCalls::begins(const ClientRequest& request, std::uint32_t method, ReplicatedCall* own) {
-  const ClientJudgement judged = table_.judge(request, method);
-  if (judged.kind == ClientJudgement::Kind::fresh) return true;
+  const ClientVerdict judged = table_.judge(request, method);
+  if (judged.kind == ClientVerdict::Kind::fresh) return true;
   if (own == nullptr) return false;
-  const bool repeated = judged.kind == ClientJudgement::Kind::repeated;
+  const bool repeated = judged.kind == ClientVerdict::Kind::repeated;
   if (repeated && judged.kept->kind != KeptResult::Kind::too_large) {
     own->on_own_result(channel_.self(), judged.kept->kind == KeptResult::Kind::threw, judged.kept->bytes);
   } else {

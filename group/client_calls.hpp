@@ -1,5 +1,5 @@
-// What a replica does for clients: it opens and closes their sessions and answers their requests, at the places of these in
-// the order. Each replica does the same; the one at which the caller waits tells it, too.
+// A replica's part for clients: it opens and closes their sessions and answers their requests, at the places of these in the
+// order. Each replica does the same; the one at which the caller waits tells it, too.
 #pragma once
 
 #include <cstddef>

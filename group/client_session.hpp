@@ -21,13 +21,13 @@ struct ClientSessionId {
 struct ClientRequest {
   ClientSessionId session{};
   std::uint64_t number = 0;   ///< given by the client, another one to each of its requests: 0, 1, 2, …
-  std::uint64_t settled = 0;  ///< the client asks for no request of a lower number any more: it has its result, or gave it up
+  std::uint64_t settled = 0;  ///< all of lower numbers are: the client has their results, or gave them up, and asks no more
 };
 
 /// The reasons for which a client's request is not carried out.
 enum class ClientRefusal : std::uint8_t {
   over,          ///< its session is over, or never was: what it asked for last may have been carried out
-  settled,       ///< it is settled, by itself or by a later one; it may have been carried out
+  settled,       ///< it is settled; it may have been carried out
   ahead,         ///< its number is too far from what is settled; it was not carried out
   full,          ///< too many bytes of results are not settled; it was not carried out
   too_large,     ///< it was carried out before, and its result was too large to be kept

@@ -10,9 +10,9 @@
 namespace spindrift::replicated {
 namespace {
 
-using Kind = ClientJudgement::Kind;
+using Kind = ClientVerdict::Kind;
 
-ClientJudgement refused(ClientRefusal why) { return {Kind::refused, why, nullptr}; }
+ClientVerdict refused(ClientRefusal why) { return {Kind::refused, why, nullptr}; }
 
 /// The form of saved tables.
 constexpr std::uint64_t table_form = 1;
@@ -47,7 +47,7 @@ void ClientTable::close(const ClientSessionId& session) {
   if (const auto found = find(session); found != sessions_.end()) end(found);
 }
 
-ClientJudgement ClientTable::judge(const ClientRequest& request, std::uint32_t method) {
+ClientVerdict ClientTable::judge(const ClientRequest& request, std::uint32_t method) {
   const auto found = find(request.session);
   if (found == sessions_.end()) return refused(ClientRefusal::over);
   Session& session = *found;

@@ -42,8 +42,8 @@ struct KeptResult {
   std::vector<std::byte> bytes{};
 };
 
-/// What is to be done with a request.
-struct ClientJudgement {
+/// The table's word about a request.
+struct ClientVerdict {
   enum class Kind : std::uint8_t {
     fresh,     ///< the method is to run, and its result to be kept, before anything else happens to the table
     repeated,  ///< `kept` is its result; valid until the table changes
@@ -64,14 +64,14 @@ class ClientTable {
   /// One that is over already stays so.
   void close(const ClientSessionId& session);
   /// A request at its place in the order. `method`: its place in the object's list.
-  [[nodiscard]] ClientJudgement judge(const ClientRequest& request, std::uint32_t method);
+  [[nodiscard]] ClientVerdict judge(const ClientRequest& request, std::uint32_t method);
   /// The result of a fresh request: bytes of what it returned, or threw.
   void keep(const ClientRequest& request, std::uint32_t method, bool threw, std::span<const std::byte> result);
 
   /// No session was ever opened, and so there is nothing to save.
   [[nodiscard]] bool untouched() const noexcept { return opened_ == 0; }
   [[nodiscard]] std::size_t sessions() const noexcept { return sessions_.size(); }
-  /// Of the results that are kept.
+  /// The sum of the results that are kept.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
   /// Appends all of it.

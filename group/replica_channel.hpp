@@ -28,7 +28,7 @@ class ReplicaChannel {
   [[nodiscard]] virtual std::size_t private_bytes_max() const noexcept = 0;  ///< of one
   [[nodiscard]] virtual NodeId self() const noexcept = 0;
   [[nodiscard]] virtual const std::string& subgroup() const noexcept = 0;  ///< its name
-  /// Of the protocol, which the present view speaks. From any thread.
+  /// The version of the protocol that the present view speaks. From any thread.
   [[nodiscard]] virtual std::uint32_t spoken_version() const = 0;
   [[nodiscard]] virtual bool logged() const noexcept = 0;  ///< the subgroup's messages are kept, and come again
   /// In a logged subgroup: the time in the log, in nanoseconds since 1970, of the message of that version, which is being

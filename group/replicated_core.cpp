@@ -56,6 +56,18 @@ Error log_of_other_methods(const Delivery& first, const ReplicaChannel& channel)
       .fix("name the list of the program that wrote it in FormerMethods, and run that at all members; or run that program");
 }
 
+/// Why a query of the same methods is not answered. Outcome::returned: it is.
+Outcome hindrance(replicated::ReplicaState::Stage stage) noexcept {
+  using Stage = replicated::ReplicaState::Stage;
+  switch (stage) {
+    case Stage::here: return Outcome::returned;
+    case Stage::outside: return Outcome::outside;
+    case Stage::loading:
+    case Stage::given_up: break;
+  }
+  return Outcome::not_loaded;
+}
+
 /// A message that is no call of any list that is known here; says the whole reason.
 class UnknownCall : public replicated::BadBytes {
  public:
@@ -84,7 +96,7 @@ Error ReplicaBase::no_way_to_travel() const {
            "load(std::istream&), at all members");
 }
 
-// Where no session was ever opened, a state is as it was before there were any.
+// A state in which no session was ever opened is as it was before there were any.
 std::vector<std::byte> ReplicaBase::begin_state(StateForm form) const {
   const std::uint64_t clients = clients_.untouched() ? 0 : clients_follow;
   const auto head = field_bytes(StateHead{lists_.digest, static_cast<std::uint64_t>(form) | clients});
@@ -296,7 +308,7 @@ void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const s
   send_reply(caller, Reply{request.digest, request.call, static_cast<std::uint64_t>(outcome), 0});
 }
 
-// What no private answer follows, and what clients ask.
+// Runs what no private answer follows, and what clients ask for.
 void ReplicaBase::apply_here(const Request& request, std::span<const std::byte> arguments, replicated::ReplicatedCall* own) {
   switch (request.ask) {
     case Ask::open: return clients_.open(arguments, own);
@@ -333,24 +345,13 @@ void ReplicaBase::answer_waiting() {
   }
 }
 
-// Outcome::returned: there is none.
-Outcome ReplicaBase::hindrance(const Request& query) const noexcept {
-  using Stage = replicated::ReplicaState::Stage;
-  if (query.digest != lists_.digest) return Outcome::other_methods;
-  switch (state_.stage()) {
-    case Stage::here: return Outcome::returned;
-    case Stage::outside: return Outcome::outside;
-    case Stage::loading:
-    case Stage::given_up: break;
-  }
-  return Outcome::not_loaded;
-}
-
 void ReplicaBase::answer_query(NodeId caller, std::span<const std::byte> message) {
   try {
     const auto request = take_head<Request>(message);
     if (request.ask != Ask::direct) throw replicated::BadBytes("it asks for nothing known");
-    if (const Outcome outcome = hindrance(request); replicated::is_refusal(outcome)) {
+    const bool known = request.digest == lists_.digest;
+    const Outcome outcome = known ? hindrance(state_.stage()) : Outcome::other_methods;
+    if (replicated::is_refusal(outcome)) {
       channel_.send_private(caller, *refusal(message, outcome));
       return;
     }

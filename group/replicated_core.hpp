@@ -155,7 +155,6 @@ class ReplicaBase {
   void apply(NodeId caller, const Request& request, std::span<const std::byte> arguments);
   void apply_here(const Request& request, std::span<const std::byte> arguments, replicated::ReplicatedCall* own);
   void answer_query(NodeId caller, std::span<const std::byte> message);
-  [[nodiscard]] replicated::AnswerOutcome hindrance(const Request& query) const noexcept;
   void send_reply(NodeId caller, Reply head);
   void take_reply(NodeId from, std::span<const std::byte> message);
 

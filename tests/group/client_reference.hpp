@@ -1,4 +1,4 @@
-// What the client table is to do, said once more and without a thought to its cost.
+// The client table's rules, said once more and without a thought to their cost.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct Random {
 
 class ClientReference {
  public:
-  struct Judgement {
-    replicated::ClientJudgement::Kind kind{};
+  struct Verdict {
+    replicated::ClientVerdict::Kind kind{};
     ClientRefusal why{};
     std::string answer{};
   };
@@ -41,8 +41,8 @@ class ClientReference {
   void close(const ClientSessionId& id) {
     std::erase_if(sessions_, [&](const Session& session) { return session.id == id; });
   }
-  Judgement judge(const ClientRequest& request, std::uint32_t method) {
-    using Kind = replicated::ClientJudgement::Kind;
+  Verdict judge(const ClientRequest& request, std::uint32_t method) {
+    using Kind = replicated::ClientVerdict::Kind;
     Session* const session = find(request.session);
     if (session == nullptr) return {Kind::refused, ClientRefusal::over};
     session->used = ++now_;

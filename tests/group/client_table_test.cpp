@@ -12,23 +12,23 @@
 #include "group_fixture.hpp"
 
 using namespace spindrift;
-using replicated::ClientJudgement;
+using replicated::ClientVerdict;
 using replicated::ClientTable;
 using replicated::KeptResult;
-using Kind = ClientJudgement::Kind;
+using Kind = ClientVerdict::Kind;
 
 namespace {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 /// A request that is fresh is carried out, and returns that text.
-ClientJudgement carry_out(ClientTable& table, const ClientRequest& request, const std::string& result = "done",
+ClientVerdict carry_out(ClientTable& table, const ClientRequest& request, const std::string& result = "done",
                           std::uint32_t method = 0) {
-  const ClientJudgement judged = table.judge(request, method);
+  const ClientVerdict judged = table.judge(request, method);
   if (judged.kind == Kind::fresh) table.keep(request, method, false, bytes_of(result));
   return judged;
 }
-std::optional<ClientRefusal> refusal(const ClientJudgement& judged) {
+std::optional<ClientRefusal> refusal(const ClientVerdict& judged) {
   return judged.kind == Kind::refused ? std::optional(judged.why) : std::nullopt;
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("a request is carried out once, and its result is kept until it is set
   CHECK(session == ClientSessionId{1, 7});
   CHECK(carry_out(table, {session, 0, 0}, "first").kind == Kind::fresh);
   CHECK(carry_out(table, {session, 2, 0}, "third").kind == Kind::fresh);
-  const ClientJudgement again = table.judge({session, 0, 0}, 0);
+  const ClientVerdict again = table.judge({session, 0, 0}, 0);
   REQUIRE(again.kind == Kind::repeated);
   CHECK(again.kept->kind == KeptResult::Kind::returned);
   CHECK(std::ranges::equal(again.kept->bytes, bytes_of("first")));
@@ -114,7 +114,7 @@ TEST_CASE("results beyond their bounds are not kept, and hold up the session tha
   ClientTable table(limits);
   const ClientSessionId session = table.open(1);
   CHECK(carry_out(table, {session, 1, 0}, std::string(11, 'x')).kind == Kind::fresh);
-  const ClientJudgement again = table.judge({session, 1, 0}, 0);
+  const ClientVerdict again = table.judge({session, 1, 0}, 0);
   REQUIRE(again.kind == Kind::repeated);
   CHECK(again.kept->kind == KeptResult::Kind::too_large);
   CHECK(table.bytes() == 0);
@@ -149,7 +149,7 @@ TEST_CASE("a table that is loaded is the one that was saved, with the places tha
   ClientTable other;
   CHECK(other.untouched());
   CHECK(other.load(saved(table), [](std::uint32_t method) { return std::optional(method + 1); }));
-  const ClientJudgement again = other.judge({session, 5, 4}, 3);
+  const ClientVerdict again = other.judge({session, 5, 4}, 3);
   REQUIRE(again.kind == Kind::repeated);
   CHECK(std::ranges::equal(again.kept->bytes, bytes_of("result")));
   CHECK(refusal(other.judge({session, 3, 3}, 0)) == ClientRefusal::settled);

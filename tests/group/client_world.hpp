@@ -31,7 +31,7 @@ class ClientWorld {
   }
 
  private:
-  using Kind = replicated::ClientJudgement::Kind;
+  using Kind = replicated::ClientVerdict::Kind;
   using Operation = std::uint64_t;  // one that a client wants carried out; its method follows from it
 
   struct Message {
@@ -93,7 +93,7 @@ class ClientWorld {
 
   Member& random_member() { return members_[random_.below(members_.size())]; }
 
-  /// What a member had not sent is lost with it, and a change of the view may lose what others had.
+  /// A member's messages that are not in the order are lost with it, and a change of the view may lose what others had.
   void crash() {
     if (members_.size() == 1) {
       if (random_.below(4) == 0) begin_anew();
@@ -173,7 +173,7 @@ class ClientWorld {
     const auto judged = member.table.judge(message.request, message.method);
     const std::size_t place = member.applied - 1;
     if (is_first(member)) expected_[place] = reference_.judge(message.request, message.method);
-    const ClientReference::Judgement& expected = expected_.at(place);
+    const ClientReference::Verdict& expected = expected_.at(place);
     if (judged.kind != expected.kind || (judged.kind == Kind::refused && judged.why != expected.why))
       violated("X5 a request is judged otherwise than by the rules");
     std::string answer;
@@ -238,7 +238,7 @@ class ClientWorld {
       request(which, again->first);
     }
   }
-  /// What it has the result of, and now and then what it does not want any more.
+  /// A client settles requests whose results it has, and now and then one that it gives up.
   void settle(Client& client) {
     for (auto next = client.requests.lower_bound(client.settled); next != client.requests.end(); ++next) {
       const bool gives_up = random_.below(12) == 0;
@@ -316,7 +316,7 @@ class ClientWorld {
   std::vector<Member> members_;
   std::vector<Client> clients_;
   std::vector<Message> order_;
-  std::map<std::size_t, ClientReference::Judgement> expected_;
+  std::map<std::size_t, ClientReference::Verdict> expected_;
   std::vector<std::vector<std::byte>> tables_;  // behind each place of the order
   ClientReference reference_;
   std::optional<State> checkpoint_;

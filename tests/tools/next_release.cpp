@@ -3,6 +3,6 @@
 
 namespace spindrift::views {
 
-Versions spoken_versions() noexcept { return {18, 21}; }
+Versions spoken_versions() noexcept { return {18, 22}; }
 
 }  // namespace spindrift::views

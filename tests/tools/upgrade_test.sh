@@ -24,7 +24,7 @@ protocols() { # of those that run
 
 for node in 0 1 2; do run_node $node "$spindrift" group.cfg; done
 until_in_view 0 1 2
-[ "$(protocols)" = "20 " ] || { status; exit 1; }
+[ "$(protocols)" = "21 " ] || { status; exit 1; }
 
 begin_load group.cfg group.cfg
 for node in 0 1 2; do
@@ -32,15 +32,15 @@ for node in 0 1 2; do
   # shellcheck disable=SC2086
   restart $node "$next" group.cfg $others
   until_in_view 0 1 2 3 4
-  [ "$(protocols)" = "20 " ] || { echo "before all speak it:"; status; exit 1; }
+  [ "$(protocols)" = "21 " ] || { echo "before all speak it:"; status; exit 1; }
 done
-until "$spindrift" group why --config group.cfg >why && grep -q 'up to 21, for nodes 3, 4 are of an earlier one' why; do sleep 0.05; done
+until "$spindrift" group why --config group.cfg >why && grep -q 'up to 22, for nodes 3, 4 are of an earlier one' why; do sleep 0.05; done
 
 end_sender
-[ "$(protocols)" = "20 " ] || { echo "beside the last one that speaks none later:"; status; exit 1; }
+[ "$(protocols)" = "21 " ] || { echo "beside the last one that speaks none later:"; status; exit 1; }
 end_tail
-until [ "$(protocols)" = "21 " ]; do sleep 0.05; done
-until_said 'the group goes on to a later version of the protocol" version=21 before=20' errors0
+until [ "$(protocols)" = "22 " ]; do sleep 0.05; done
+until_said 'the group goes on to a later version of the protocol" version=22 before=21' errors0
 "$next" group why --config group.cfg >why
 ! grep -q 'earlier one' why || { cat why; exit 1; }
 
@@ -48,7 +48,7 @@ check_lines
 
 # The earlier release does not come back, and hears why.
 "$spindrift" node --config group.cfg --id 3 >refused 2>errors_refused && { echo "a process that cannot speak it was taken in"; exit 1; }
-grep -q 'this group speaks version 21 of the protocol, and your release versions 17 to 20' errors_refused &&
+grep -q 'this group speaks version 22 of the protocol, and your release versions 17 to 21' errors_refused &&
   grep -q 'fix: run the release' errors_refused || { cat errors_refused; exit 1; }
 "$next" send orders --config group.cfg --id 3 <<<"after all" >sent 2>errors_sent || { cat errors_sent; exit 1; }
 grep -q 'every member has delivered' errors_sent || { cat errors_sent; exit 1; }
@@ -58,5 +58,5 @@ kill_all
 run_node 0 "$next" group.cfg
 run_node 1 "$spindrift" group.cfg
 until_in_view 0 1
-[ "$(protocols)" = "20 " ] || { echo "founded anew:"; status; exit 1; }
+[ "$(protocols)" = "21 " ] || { echo "founded anew:"; status; exit 1; }
 for node in 0 1; do end_node $node; done
