@@ -111,7 +111,7 @@ TEST_CASE("a client whose session is over because too many were opened is told s
   const ClientSessionId second = tills[0].open_session().get(patience);
   CHECK(tills[0].update_once<&Till::pay>({second, 0, 0}, "Ann").get(patience) == 1);
   std::vector<Future<ClientSessionId>> more;
-  for (int i = 0; i < 1022; ++i) more.push_back(tills[i % 2].open_session());
+  for (std::size_t i = 0; i < 1022; ++i) more.push_back(tills[i % 2].open_session());
   for (const auto& opened : more) static_cast<void>(opened.get(patience));
   CHECK(tills[1].update_once<&Till::pay>({first, 0, 0}, "Ann").get(patience) == 2);
   static_cast<void>(tills[1].open_session().get(patience));

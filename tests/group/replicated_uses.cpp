@@ -40,3 +40,11 @@ std::size_t everywhere(Handle& handle) {
   for (const auto& result : handle.ordered_query_all<&Register::names>().all()) names += result.ok() ? 1 : 0;
   return names;
 }
+std::uint64_t once(Handle& handle, std::uint64_t number) {
+  const spindrift::ClientSessionId session = handle.open_session().get();
+  const spindrift::ClientRequest request{.session = session, .number = number, .settled = number};
+  handle.update_once<&Register::clear>(request).get();
+  const std::uint64_t total = handle.update_once<&Register::add>({session, number + 1, number}, 1u).get();
+  handle.close_session(session).get();
+  return total;
+}
