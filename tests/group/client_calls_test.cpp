@@ -329,6 +329,10 @@ TEST_CASE("words of clients that nobody can have said are their sender's fault, 
   const std::uint32_t place = replicated::position_in<&Register::calls, Register::Methods>;
   std::memcpy(query.data() + 16, &place, sizeof place);
   CHECK(fixture.accuses(query, 0));
+  std::vector<std::byte> none = once;
+  const auto behind_the_last = static_cast<std::uint32_t>(Register::Methods::count);
+  std::memcpy(none.data() + 16, &behind_the_last, sizeof behind_the_last);
+  CHECK(fixture.accuses(none, 0));
   std::vector<std::byte> unknown = close;
   const std::uint32_t behind = 8;
   std::memcpy(unknown.data() + 20, &behind, sizeof behind);
