@@ -22,7 +22,7 @@ namespace spindrift::replicated {
 /// Drawn for a session that is to be opened. Throws unsupported: the group has a member whose release knows no sessions, or
 /// had one when its view began.
 [[nodiscard]] std::uint64_t new_session_word(const ReplicaChannel& channel);
-/// Throws bad_argument: nothing can come of the request.
+/// Throws ClientRefused: by its own words the request is settled.
 void require_open(const ClientRequest& request, const ReplicaChannel& channel);
 
 /// The poller's, but for save and load, which are between two deliveries.
