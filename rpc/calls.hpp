@@ -45,7 +45,7 @@ enum class CallStatus : std::uint8_t {
   timed_out,       ///< its deadline came first
   canceled,        ///< by `cancel`
   session_closed,  ///< by an end of the session that this side asked for
-  peer_lost,       ///< the peer ended the session, refused it, or was silent for too long
+  peer_lost,       ///< the peer ended the session, refused it, was silent for too long, or its route is over
 };
 inline constexpr std::uint8_t call_status_on_wire_last = 3;
 [[nodiscard]] std::string_view to_string(CallStatus status) noexcept;
@@ -88,7 +88,7 @@ enum class SessionChange : std::uint8_t {
   no_credits,       ///< it was refused for that reason
   payload_differs,  ///< it was refused for that reason
   dismissed,        ///< the server has ended it
-  lost,             ///< the server was silent for too long
+  lost,             ///< the server was silent for too long, or its route is over
 };
 
 /// A part of the program that is told of the sessions that this endpoint asked for. All changes but `connected` are a

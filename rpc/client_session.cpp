@@ -75,6 +75,11 @@ void ClientSession::end(CallStatus status, std::optional<SessionChange> change) 
   if (change) handler_.on_session(ends_.id, *change);
 }
 
+void ClientSession::lose() {
+  ++world_.counts.sessions_lost;
+  end(CallStatus::peer_lost, SessionChange::lost);
+}
+
 void ClientSession::leave() {
   if (state_ == State::connected) world_.burst.add_copied(ends_.route, ends_.header(PacketKind::leave));
 }
@@ -279,10 +284,7 @@ bool ClientSession::check_progress(Time now) {
 
 void ClientSession::check_silence(Time now) {
   if (state_ == State::ended) return;
-  if (now - heard_ >= world_.options.silence_max) {
-    ++world_.counts.sessions_lost;
-    return end(CallStatus::peer_lost, SessionChange::lost);
-  }
+  if (now - heard_ >= world_.options.silence_max) return lose();
   tell_what_is_over();
   if (state_ != State::connected || now - std::max(heard_, asked_) < world_.options.silence_max / 4) return;
   asked_ = now;

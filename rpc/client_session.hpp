@@ -61,6 +61,8 @@ class ClientSession {
   bool cancel(std::uint64_t call);
   /// Ends the session: its calls with that status, and then it is told, if there is a change to tell.
   void end(CallStatus status, std::optional<SessionChange> change);
+  /// Ends the session because nothing comes from the server any more.
+  void lose();
   /// Tells the server.
   void leave();
 

@@ -45,6 +45,10 @@ class PacketTransport {
   /// Packets that have come, as many as make a burst; none if nothing has. Their bytes are this process's own, which no peer
   /// can change, and stay until the next call.
   [[nodiscard]] virtual std::span<const IncomingPacket> receive() = 0;
+
+  /// Routes that are over, for transports that know: nothing goes there any more, and all that came from there `receive` has
+  /// given. Each is told once, and again if something is sent there nevertheless. They stay until the next call.
+  [[nodiscard]] virtual std::span<const PacketRoute> ended_routes() { return {}; }
 };
 
 }  // namespace spindrift::rpc

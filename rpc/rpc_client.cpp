@@ -59,6 +59,17 @@ bool RpcClient::on_packet(const ReceivedPacket& packet, const PacketRoute& from,
   return true;
 }
 
+// A handler that connects there again is told by the transport, once it has sent something; so nothing here goes in circles.
+void RpcClient::on_route_ended(const PacketRoute& route) {
+  const std::uint32_t numbers = sessions_.numbers();
+  for (std::uint32_t number = 0; number < numbers; ++number) {
+    ClientSession* const session = sessions_.at(number);
+    if (session == nullptr || session->ended() || session->ends().route != route) continue;
+    ready_.add(number);
+    session->lose();
+  }
+}
+
 void RpcClient::check_progress(Time now) {
   busy_.visit([&](std::uint32_t number) {
     ClientSession* const session = sessions_.at(number);

@@ -21,6 +21,8 @@ class RpcClient {
 
   /// Whether it is of one of these sessions.
   [[nodiscard]] bool on_packet(const ReceivedPacket& packet, const PacketRoute& from, Time now);
+  /// Nothing comes from there or goes there any more: its sessions are lost.
+  void on_route_ended(const PacketRoute& route);
   void check_progress(Time now);
   void check_silence(Time now);
   void forgive_silence(Time now);

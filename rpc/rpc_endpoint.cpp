@@ -71,11 +71,16 @@ bool RpcEndpoint::step(Time now) {
   now_ = now;
   const auto packets = transport_.receive();
   for (const IncomingPacket& packet : packets) on_packet(packet);
+  const auto ended = transport_.ended_routes();
+  for (const PacketRoute& route : ended) {
+    client_.on_route_ended(route);
+    server_.on_route_ended(route);
+  }
   check_timers();
   client_.send_due(now);
   burst_.flush();
   server_.forget_ended();
-  return !packets.empty();
+  return !packets.empty() || !ended.empty();
 }
 
 void RpcEndpoint::on_packet(const IncomingPacket& incoming) {

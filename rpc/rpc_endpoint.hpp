@@ -61,7 +61,8 @@ class RpcEndpoint {
   /// Ends all sessions of both sides. The peers are told with the next step, once.
   void end();
 
-  /// Takes what has come, and sends what is due. Time never goes back. Returns whether anything had come. Never from a
+  /// Takes what has come, and sends what is due. Time never goes back. Sessions over a route that the transport
+  /// says to be over are lost. Returns whether anything had come. Never from a
   /// handler.
   bool step(Time now);
   /// When to step even if nothing comes: what is past, if there is something to send; `never`, if there is nothing to wait

@@ -76,6 +76,15 @@ bool RpcServer::on_packet(const ReceivedPacket& packet, const PacketRoute& from,
   return true;
 }
 
+void RpcServer::on_route_ended(const PacketRoute& route) {
+  for (std::uint32_t number = 0; number < sessions_.numbers(); ++number) {
+    ServerSession* const session = sessions_.at(number);
+    if (session == nullptr || session->ended() || session->ends().route != route) continue;
+    session->lose();
+    ended_.add(number);
+  }
+}
+
 void RpcServer::check_silence(Time now) {
   for (std::uint32_t number = 0; number < sessions_.numbers(); ++number) {
     ServerSession* const session = sessions_.at(number);

@@ -23,6 +23,8 @@ class RpcServer {
   void on_connect(const SessionOffer& offer, const PacketRoute& from, Time now);
   /// Whether it is of one of these sessions.
   [[nodiscard]] bool on_packet(const ReceivedPacket& packet, const PacketRoute& from, Time now);
+  /// Nothing comes from there or goes there any more: its sessions end.
+  void on_route_ended(const PacketRoute& route);
   void check_silence(Time now);
   void forgive_silence(Time now);
   /// Forgets sessions that have ended and whose handlers owe nothing.

@@ -39,7 +39,10 @@ void ServerSession::dismiss() {
 }
 
 void ServerSession::check_silence(Time now) {
-  if (ended_ || now - heard_ < world_.options.silence_max) return;
+  if (!ended_ && now - heard_ >= world_.options.silence_max) lose();
+}
+
+void ServerSession::lose() {
   ++world_.counts.sessions_lost;
   end();
 }

@@ -58,6 +58,8 @@ class ServerSession {
   void on_packet(const ReceivedPacket& packet, Time now);
   /// From here on nothing comes and goes; handlers still answer.
   void end() noexcept { ended_ = true; }
+  /// Ends because nothing comes from the client any more.
+  void lose();
   /// Tells the client.
   void dismiss();
   /// Ends if the client was not heard for too long.

@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t magic = 0x32'69'66'6f'44'4e'50'53;  // "SPNDofi2"
 constexpr std::uint64_t discovery_magic = 0x31'73'69'64'44'4e'50'53;  // "SPNDdis1"
 constexpr std::uint64_t observer_magic = 0x31'62'6f'44'4e'50'53;  // "SPNDob1"
+constexpr std::uint64_t client_magic = 0x31'6c'61'63'44'4e'50'53;  // "SPNDcal1"
 using Word = std::uint64_t;
 
 std::vector<std::byte> message_of(Kind kind, std::span<const std::byte> payload) {
@@ -28,6 +29,8 @@ GreetingBytes encode(const Greeting& greeting) noexcept {
 }
 
 GreetingBytes observer_greeting() noexcept { return field_bytes(observer_magic, Word{}, Word{}, Word{}, Word{}, Word{}); }
+
+GreetingBytes client_greeting() noexcept { return field_bytes(client_magic, Word{}, Word{}, Word{}, Word{}, Word{}); }
 
 GreetingBytes discovery_greeting() noexcept { return field_bytes(discovery_magic, Word{}, Word{}, Word{}, Word{}, Word{}); }
 

@@ -32,6 +32,8 @@ using GreetingBytes = std::array<std::byte, 48>;
 [[nodiscard]] std::optional<Greeting> decode_greeting(std::span<const std::byte> bytes) noexcept;
 /// The greeting of a process that is no node, and only wants to observe.
 [[nodiscard]] GreetingBytes observer_greeting() noexcept;
+/// The greeting of a process that wants to call the functions of the other end, by packets of calls.
+[[nodiscard]] GreetingBytes client_greeting() noexcept;
 /// The greeting of a process that only asks for what the other end tells of its group.
 [[nodiscard]] GreetingBytes discovery_greeting() noexcept;
 

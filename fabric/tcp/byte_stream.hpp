@@ -46,6 +46,8 @@ class ByteStream {
   [[nodiscard]] virtual Result<void> is_member() const = 0;
   /// Once established: whether the other end may read what members deliver. Errors: refused.
   [[nodiscard]] virtual Result<void> may_observe() const = 0;
+  /// Once established: whether the other end may call functions of this process. Errors: refused.
+  [[nodiscard]] virtual Result<void> may_call() const = 0;
 
   /// The certificate that the other end has shown so far, accepted or refused; nothing: it has shown none, or nobody does.
   [[nodiscard]] virtual std::optional<ShownCertificate> certificate() const = 0;
@@ -77,6 +79,7 @@ class UnprovenStream : public ByteStream {
   [[nodiscard]] Result<void> vouches_for(NodeId) const final { return {}; }
   [[nodiscard]] Result<void> is_member() const final { return {}; }
   [[nodiscard]] Result<void> may_observe() const final { return {}; }
+  [[nodiscard]] Result<void> may_call() const final { return {}; }
   [[nodiscard]] std::optional<ShownCertificate> certificate() const final { return std::nullopt; }
   [[nodiscard]] Result<void> recheck() const final { return {}; }
 };

@@ -34,7 +34,8 @@ namespace spindrift::fabric::tcp {
 /// Names a call of this process until its outcome was taken.
 using CallTicket = Strong<struct CallTicketTag, std::uint64_t>;
 
-/// Somebody called, and may speak for the node that its greeting names; or is to be judged by `may_observe`.
+/// Somebody called, and may speak for the node that its greeting names; or wants to observe and is to be
+/// judged by `may_observe`, or has passed `may_call`.
 struct ReceivedCall {
   std::unique_ptr<ByteStream> stream;
   connected::GreetingBytes greeting{};
@@ -59,6 +60,7 @@ class Handshakes {
     fabric,    ///< members call each other
     observed,  ///< observers call a member, whose fabric looks after its keys
     observe,   ///< an observer calls members, and nobody calls it
+    calls,     ///< clients of functions and processes that have some call each other
   };
   struct Options {
     std::shared_ptr<tls::Credentials> credentials;  ///< null: streams are in the clear

@@ -145,6 +145,7 @@ class TlsStream final : public ByteStream {
   [[nodiscard]] Result<void> vouches_for(NodeId node) const override { return credentials_->admit_member(*peer_, node); }
   [[nodiscard]] Result<void> is_member() const override { return credentials_->admit_some_member(*peer_); }
   [[nodiscard]] Result<void> may_observe() const override { return credentials_->admit_observer(*peer_); }
+  [[nodiscard]] Result<void> may_call() const override { return credentials_->admit_client(*peer_); }
   [[nodiscard]] std::optional<ShownCertificate> certificate() const override { return tls::shown_by_peer(*session_); }
   [[nodiscard]] Result<void> recheck() const override { return credentials_->recheck(*session_); }
 

@@ -18,8 +18,6 @@ Error not_admitted(const Identity& peer, std::string why, std::string fix) {
   return Error(ErrorKind::refused, fmt::format("{} is not admitted: {}", peer.uri(), why)).fix(std::move(fix));
 }
 
-bool may_read(Role role) noexcept { return role == Role::member || role == Role::observer; }
-
 std::chrono::sys_seconds this_second() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
 KeyFacts facts_of(const Bundle& bundle) {
@@ -40,18 +38,35 @@ Result<std::shared_ptr<Credentials>> Credentials::load(const std::string& direct
   return load_as(directory, stamp, std::move(bundle), std::move(identity));
 }
 
+struct Credentials::RoleUse {
+  Role role;
+  std::string_view does;  ///< as in "may not observe"
+  static const RoleUse observes, calls;
+  [[nodiscard]] bool allows(Role other) const noexcept { return other == Role::member || other == role; }
+};
+constinit const Credentials::RoleUse Credentials::RoleUse::observes{Role::observer, "observe"};
+constinit const Credentials::RoleUse Credentials::RoleUse::calls{Role::client, "call"};
+
 Result<std::shared_ptr<Credentials>> Credentials::load_observer(const std::string& directory, std::string_view group) {
+  return load_for(directory, group, RoleUse::observes);
+}
+
+Result<std::shared_ptr<Credentials>> Credentials::load_client(const std::string& directory, std::string_view group) {
+  return load_for(directory, group, RoleUse::calls);
+}
+
+Result<std::shared_ptr<Credentials>> Credentials::load_for(const std::string& directory, std::string_view group,
+                                                           const RoleUse& use) {
   protect_private_keys();
   SPINDRIFT_TRY_ASSIGN(const BundleStamp stamp, stamp_of(directory));
   SPINDRIFT_TRY_ASSIGN(Bundle bundle, read_bundle(directory));
   SPINDRIFT_TRY_ASSIGN(Identity identity, identity_in(bundle));
-  if (identity.group != group || !may_read(identity.role)) {
-    return Error(ErrorKind::refused, fmt::format("these are the keys of {}, which may not observe group {}",
-                                                 identity.uri(), group))
+  if (identity.group != group || !use.allows(identity.role)) {
+    return Error(ErrorKind::refused,
+                 fmt::format("these are the keys of {}, which may not {} group {}", identity.uri(), use.does, group))
         .at(directory + "/" + certificate_file)
-        .fix(fmt::format("make others with spindrift keys add {} --observer NAME, and name their directory in [SPINDRIFT] "
-                         "keys",
-                         group));
+        .fix(fmt::format("make others with spindrift keys add {} --{} NAME, and name their directory in [SPINDRIFT] keys",
+                         group, to_string(use.role)));
   }
   return load_as(directory, stamp, std::move(bundle), std::move(identity));
 }
@@ -131,16 +146,20 @@ Result<void> Credentials::admit_member(const Identity& peer, NodeId claimed) con
                       "correct addresses, or local_id and keys of that node");
 }
 
-Result<void> Credentials::admit_observer(const Identity& peer) const {
+Result<void> Credentials::admit_for(const Identity& peer, const RoleUse& use) const {
   if (peer.group != identity_.group)
     return not_admitted(peer, fmt::format("this is the group {}", identity_.group), "use keys of this group's authority");
-  if (!may_read(peer.role)) {
-    return not_admitted(peer, fmt::format("it has the role {}, and members and observers alone may observe",
-                                          to_string(peer.role)),
-                        "make it a key as an observer: spindrift keys add GROUP --observer NAME");
-  }
-  return {};
+  if (use.allows(peer.role)) return {};
+  return not_admitted(peer,
+                      fmt::format("it has the role {}, and members and {}s alone may {}", to_string(peer.role),
+                                  to_string(use.role), use.does),
+                      fmt::format("make it a key as {} {}: spindrift keys add GROUP --{} NAME",
+                                  use.role == Role::observer ? "an" : "a", to_string(use.role), to_string(use.role)));
 }
+
+Result<void> Credentials::admit_observer(const Identity& peer) const { return admit_for(peer, RoleUse::observes); }
+
+Result<void> Credentials::admit_client(const Identity& peer) const { return admit_for(peer, RoleUse::calls); }
 
 void Credentials::replace(Loaded now) {
   const std::lock_guard lock(mutex_);

@@ -59,6 +59,10 @@ class Credentials {
   [[nodiscard]] static Result<std::shared_ptr<Credentials>> load_observer(const std::string& directory,
                                                                           std::string_view group);
 
+  /// The same for a process that only calls functions of members: the bundle of a client or a member of the group.
+  /// Errors: as load.
+  [[nodiscard]] static Result<std::shared_ptr<Credentials>> load_client(const std::string& directory, std::string_view group);
+
   /// For a new connection in either direction, with the newest keys. Errors: resource.
   [[nodiscard]] Result<Owned<SSL>> new_session() const;
   /// Behind `new_session`; outlives a reload for as long as somebody holds it.
@@ -73,6 +77,8 @@ class Credentials {
   [[nodiscard]] Result<void> admit_some_member(const Identity& peer) const;
   /// Whether such a peer may read what members deliver: of this group, an observer or a member. Errors: refused.
   [[nodiscard]] Result<void> admit_observer(const Identity& peer) const;
+  /// Whether such a peer may call functions of this process: of this group, a client or a member. Errors: refused.
+  [[nodiscard]] Result<void> admit_client(const Identity& peer) const;
 
   /// Looks whether the bundle's files have changed, and if so reads them; true: new connections use the new ones. Existing
   /// connections live on. Errors: as load, and bad_config if revoked.crl was there and is not; then all stays as it was, but
@@ -134,6 +140,10 @@ class Credentials {
         loaded_(std::move(loaded)),
         told_(loaded_.facts) {}
 
+  struct RoleUse;  ///< what holders of one role beside members may do
+  [[nodiscard]] static Result<std::shared_ptr<Credentials>> load_for(const std::string& directory, std::string_view group,
+                                                                     const RoleUse& use);
+  [[nodiscard]] Result<void> admit_for(const Identity& peer, const RoleUse& use) const;
   [[nodiscard]] static Result<std::shared_ptr<Credentials>> load_as(const std::string& directory, const BundleStamp& stamp,
                                                                     Bundle bundle, Identity identity);
   [[nodiscard]] static Result<Loaded> loaded_of(Bundle bundle, const BundleStamp& stamp, bool has_revocations);

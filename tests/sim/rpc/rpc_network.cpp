@@ -18,7 +18,29 @@ RpcNetwork::RpcNetwork(Scheduler& scheduler, const RpcPlan& plan, RpcBooks& book
       books_(books),
       receiver_(receiver),
       random_(plan.seed, Purpose::rpc_packets),
+      ended_(plan.nodes),
       inboxes_(plan.nodes) {}
+
+void RpcNetwork::hang_up(std::uint32_t a, std::uint32_t b) {
+  if (a == b) return;
+  const std::uint64_t over = connections_[{std::min(a, b), std::max(a, b)}]++;
+  for (const auto& [node, other] : {std::pair(a, b), std::pair(b, a)}) {
+    ended_[node].push_back({other, over});
+    receiver_.on_arrival(node);
+  }
+}
+
+std::vector<RpcNetwork::Ended> RpcNetwork::take_ended(std::uint32_t node) {
+  std::vector<Ended> told;
+  std::erase_if(ended_[node], [&](const Ended& each) {
+    const bool waits = std::any_of(inboxes_[node].begin(), inboxes_[node].end(), [&](const Packet& packet) {
+      return packet.from == each.other && packet.connection == each.connection;
+    });
+    if (!waits) told.push_back(each);
+    return !waits;
+  });
+  return told;
+}
 
 void RpcNetwork::change(Packet& packet, bool token) {
   for (std::uint64_t i = random_.between(1, 3); i > 0; --i)
@@ -32,6 +54,10 @@ void RpcNetwork::change(Packet& packet, bool token) {
 }
 
 void RpcNetwork::send(Packet packet) {
+  if (packet.connection != connection(packet.from, packet.to)) {  // it is told again
+    ended_[packet.from].push_back({packet.to, packet.connection});
+    return receiver_.on_arrival(packet.from);
+  }
   if (healed_) return fly(std::move(packet));
   const PacketTrouble& trouble = plan_.packets;
   if (cuts_.contains({std::min(packet.from, packet.to), std::max(packet.from, packet.to)})) return;
@@ -63,6 +89,7 @@ void RpcNetwork::on_event(EventKind, std::uint32_t which) {
   Packet packet = std::move(flying_[which]);
   free_.push_back(which);
   const std::uint32_t to = packet.to;
+  if (packet.connection != connection(packet.from, to)) return;  // lost with its connection
   inboxes_[to].push_back(std::move(packet));
   receiver_.on_arrival(to);
 }
@@ -84,7 +111,7 @@ void RpcPort::send(std::span<const rpc::OutgoingPacket> burst) {
     } else {
       books_.on_sent(node_, *sent, counts_->retransmissions > 0);
     }
-    network_.send({node_, static_cast<std::uint32_t>(packet.to.words[0] - 1), std::move(bytes)});
+    network_.send({node_, static_cast<std::uint32_t>(packet.to.words[0] - 1), packet.to.words[1], std::move(bytes)});
   }
 }
 
@@ -93,10 +120,16 @@ std::span<const rpc::IncomingPacket> RpcPort::receive() {
   taken_ = network_.take(node_, burst_max);
   burst_.clear();
   for (const RpcNetwork::Packet& packet : taken_) {
-    burst_.push_back({route_to(packet.from), packet.bytes});
+    burst_.push_back({{{packet.from + 1, packet.connection, 0}}, packet.bytes});
     if (const auto read = rpc::decode(packet.bytes, plan_.payload_bytes)) books_.on_taken(*read);
   }
   return burst_;
+}
+
+std::span<const rpc::PacketRoute> RpcPort::ended_routes() {
+  ended_.clear();
+  for (const RpcNetwork::Ended& each : network_.take_ended(node_)) ended_.push_back({{each.other + 1, each.connection, 0}});
+  return ended_;
 }
 
 }  // namespace spindrift::sim

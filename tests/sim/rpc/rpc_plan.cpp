@@ -38,7 +38,8 @@ void draw_work(RpcPlan& plan, Random& random) {
 void draw_faults(RpcPlan& plan, Random& random) {
   if (random.chance(1, 2)) return;
   for (std::uint64_t i = random.between(1, 4); i > 0; --i) {
-    RpcFault fault{.kind = random.pick({RpcFault::Kind::crash, RpcFault::Kind::pause, RpcFault::Kind::cut})};
+    RpcFault fault{.kind = random.pick({RpcFault::Kind::crash, RpcFault::Kind::pause, RpcFault::Kind::cut,
+                                       RpcFault::Kind::hang_up})};
     fault.node = static_cast<std::uint32_t>(random.below(plan.nodes));
     fault.other = static_cast<std::uint32_t>(random.below(plan.nodes));
     fault.at = static_cast<Ticks>(random.between(0, static_cast<std::uint64_t>(plan.healed_at / millisecond))) * millisecond;
@@ -91,7 +92,7 @@ std::string RpcPlan::describe() const {
       packets.strange, packets.delay / microsecond, packets.jitter / microsecond, packets.hostile,
       options.congestion.link_bytes_per_second / 1'000'000, options.kept_bytes_max, options.session_kept_bytes_max);
   for (const RpcFault& fault : faults) {
-    constexpr const char* names[] = {"crash", "pause", "cut"};
+    constexpr const char* names[] = {"crash", "pause", "cut", "hang-up"};
     text += fmt::format("; {} of {} at {} ms for {} ms", names[static_cast<int>(fault.kind)], fault.node,
                         fault.at / millisecond, fault.lasts / millisecond);
   }

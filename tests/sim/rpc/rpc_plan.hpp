@@ -25,10 +25,10 @@ struct PacketTrouble {
 };
 
 struct RpcFault {
-  enum class Kind : std::uint8_t { crash, pause, cut };
+  enum class Kind : std::uint8_t { crash, pause, cut, hang_up };
   Kind kind{};
   std::uint32_t node = 0;
-  std::uint32_t other = 0;  ///< of a cut
+  std::uint32_t other = 0;  ///< of a cut, and of a connection that ends
   Ticks at = 0;
   Ticks lasts = 0;
 };

@@ -55,7 +55,7 @@ void RpcProcess::check_sessions() {
 
 std::optional<rpc::SessionId> RpcProcess::session_with(std::uint32_t server) {
   if (const auto known = sessions_.find(server); known != sessions_.end()) return known->second;
-  const auto made = endpoint_.connect(RpcPort::route_to(server), *this);
+  const auto made = endpoint_.connect(port_.route_to(server), *this);
   if (!made) {
     if (!world_.plan.scarce) world_.books.violated("C7", "there is no credit for a session: " + made.error().to_string());
     return std::nullopt;

@@ -65,6 +65,7 @@ class RpcRun final : public Handler, PacketReceiver {
       case RpcFault::Kind::crash: return crash(fault.node);
       case RpcFault::Kind::pause: nodes_[fault.node].paused_until = scheduler_.now() + fault.lasts; return;
       case RpcFault::Kind::cut: return network_.cut(fault.node, fault.other);
+      case RpcFault::Kind::hang_up: return network_.hang_up(fault.node, fault.other);
     }
   }
 
