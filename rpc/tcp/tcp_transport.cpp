@@ -113,6 +113,13 @@ Result<PacketRoute> TcpTransport::call(NodeId node, const std::string& address) 
   return link.route();
 }
 
+void TcpTransport::hang_up(const PacketRoute& route) {
+  TcpLink* const link = find(route.words[0]);
+  if (link == nullptr) return;
+  if (link->stream == nullptr) handshakes_->forget(fabric::tcp::CallTicket(link->id));
+  end(*link, Error(ErrorKind::group_closed, "this side has hung up"));
+}
+
 std::optional<TcpPeer> TcpTransport::peer(const PacketRoute& route) const {
   const TcpLink* const link = find(route.words[0]);
   if (link == nullptr) return std::nullopt;

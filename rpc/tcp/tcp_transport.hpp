@@ -72,6 +72,8 @@ class TcpTransport final : public PacketTransport {
   /// The way to a node that listens at "host:port". It is over if that cannot be reached, or does not prove that it is the
   /// node. Packets may be sent at once; they wait. May wait for a name server. Errors: as open.
   [[nodiscard]] Result<PacketRoute> call(NodeId node, const std::string& address);
+  /// Ends a connection; its route is told as any that is over. Ignores those that are.
+  void hang_up(const PacketRoute& route);
   /// Nothing: the route is over.
   [[nodiscard]] std::optional<TcpPeer> peer(const PacketRoute& route) const;
   /// Where it listens, with the port that it has.

@@ -14,6 +14,7 @@
 #include <spindrift/fabric/connected/wire.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/rpc/rpc_endpoint.hpp>
+#include <spindrift/rpc/tcp/packet_frames.hpp>
 #include <spindrift/rpc/tcp/tcp_transport.hpp>
 
 #include "../fabric/tls_fixture.hpp"
@@ -74,15 +75,15 @@ class TcpNode final : public CallHandler, public SessionHandler, public RequestH
     ++requests;
     if (!silent) PaperNode::echo(request);
   }
-  std::uint64_t next_token() override { return ++token_; }
+  /// Of all nodes no two are alike.
+  std::uint64_t next_token() override {
+    static std::uint64_t token = 77;
+    return ++token;
+  }
   [[nodiscard]] bool all_answered(std::size_t count) const {
     return answers.size() == count && std::ranges::count(answers, CallStatus::answered) == std::ptrdiff_t(count);
   }
 
- private:
-  std::uint64_t token_ = 77;
-
- public:
   std::unique_ptr<TcpTransport> transport;
   RpcEndpoint endpoint;
   PacketRoute route;
