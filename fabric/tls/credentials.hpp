@@ -61,7 +61,8 @@ class Credentials {
 
   /// The same for a process that only calls functions of members: the bundle of a client or a member of the group.
   /// Errors: as load.
-  [[nodiscard]] static Result<std::shared_ptr<Credentials>> load_client(const std::string& directory, std::string_view group);
+  [[nodiscard]] static Result<std::shared_ptr<Credentials>> load_client(const std::string& directory,
+                                                                        std::string_view group);
 
   /// For a new connection in either direction, with the newest keys. Errors: resource.
   [[nodiscard]] Result<Owned<SSL>> new_session() const;

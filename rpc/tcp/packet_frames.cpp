@@ -36,8 +36,8 @@ Result<std::optional<std::span<const std::byte>>> PacketFrames::next() {
   const auto bytes = length();
   if (!bytes) return std::optional<std::span<const std::byte>>();
   if (!possible(*bytes)) {
-    return Error(ErrorKind::bad_input, "it sent a packet of " + std::to_string(*bytes) + " bytes, and there are none but of " +
-                                           std::to_string(header_bytes) + " to " + std::to_string(packet_bytes_max_))
+    return Error(ErrorKind::bad_input, "it sent a packet of " + std::to_string(*bytes) +
+                                           " bytes, and there are none but of " + std::to_string(header_bytes) + " to " + std::to_string(packet_bytes_max_))
         .fix("use the same version of spindrift, and the same payload_bytes, at both ends");
   }
   if (end_ - begin_ - frame_head_bytes < *bytes) return std::optional<std::span<const std::byte>>();
@@ -46,7 +46,7 @@ Result<std::optional<std::span<const std::byte>>> PacketFrames::next() {
   return std::optional(packet);
 }
 
-// What is left of a packet moves to the front; a range that is full of one grows.
+// The rest of a packet moves to the front, and a range that is full of one grows.
 void PacketFrames::make_room() {
   if (begin_ == end_) {
     begin_ = end_ = 0;

@@ -1,5 +1,5 @@
-// Packets in a stream of bytes, each behind its length: 4 bytes, little-endian. What comes is checked once, here: a length is
-// that of a packet, or the stream is worth nothing any more.
+// Packets in a stream of bytes, each behind its length: 4 bytes, little-endian. What comes is checked once, here: a length
+// is that of a packet, or the stream is worth nothing any more.
 #pragma once
 
 #include <cstddef>

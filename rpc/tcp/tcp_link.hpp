@@ -21,7 +21,7 @@ struct TcpLink {
   std::uint64_t id;                                   ///< of no other one
   std::unique_ptr<fabric::tcp::ByteStream> stream{};  ///< null: a call is under way
   bool accepted = false;                              ///< the other end called
-  std::string with{};                                 ///< "10.0.0.1 port 7400" of a caller, "node 3 at HOST:PORT" of a callee
+  std::string with{};                                 ///< "10.0.0.1 port 7400", or "node 3 at HOST:PORT" of a callee
   PacketFrames in;
   OutgoingPackets out;
   bool blocked = false;          ///< what is to go waits for the socket

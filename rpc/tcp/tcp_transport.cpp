@@ -37,7 +37,7 @@ Result<std::string> address_of(const FileDescriptor& socket) {
   return (v6 ? "[" + numbers.host + "]" : numbers.host) + ":" + numbers.port;
 }
 
-Result<void> check(const TcpOptions& options) {
+Result<void> check(const StreamOptions& options) {
   const std::size_t packet = frame_head_bytes + header_bytes + options.payload_bytes;
   const bool sound = options.payload_bytes >= payload_bytes_least && options.payload_bytes <= payload_bytes_most &&
                      options.burst_packets > 0 && options.receive_packets > 0 && options.output_bytes_max >= 2 * packet;
@@ -49,19 +49,21 @@ Result<void> check(const TcpOptions& options) {
 
 }  // namespace
 
-TcpTransport::TcpTransport(TcpOptions options) : options_(std::move(options)) { taken_.reserve(options_.burst_packets); }
+StreamTransport::StreamTransport(StreamOptions options) : options_(std::move(options)) {
+  taken_.reserve(options_.burst_packets);
+}
 
 // The thread of handshakes ends first: it would hand over streams.
-TcpTransport::~TcpTransport() { handshakes_.reset(); }
+StreamTransport::~StreamTransport() { handshakes_.reset(); }
 
-Result<std::unique_ptr<TcpTransport>> TcpTransport::open(TcpOptions options) {
+Result<std::unique_ptr<StreamTransport>> StreamTransport::open(StreamOptions options) {
   SPINDRIFT_TRY(check(options));
-  std::unique_ptr<TcpTransport> transport(new TcpTransport(std::move(options)));
+  std::unique_ptr<StreamTransport> transport(new StreamTransport(std::move(options)));
   SPINDRIFT_TRY(transport->start());
   return transport;
 }
 
-Result<void> TcpTransport::check_proof(const std::string& address) const {
+Result<void> StreamTransport::check_proof(const std::string& address) const {
   if (options_.credentials != nullptr || options_.unproven || config::on_loopback(address)) return {};
   return Error(ErrorKind::unsupported,
                "without keys nobody proves who he is, and nothing is encrypted, so only addresses of the loopback interface "
@@ -70,7 +72,7 @@ Result<void> TcpTransport::check_proof(const std::string& address) const {
       .fix("load the keys that spindrift keys made, or say that all may be unproven, as [SPINDRIFT] security = none does");
 }
 
-Result<void> TcpTransport::start() {
+Result<void> StreamTransport::start() {
   events_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
   if (!events_) return system_error("epoll_create1", errno);
   FileDescriptor listener;
@@ -93,19 +95,19 @@ Result<void> TcpTransport::start() {
   return {};
 }
 
-TcpLink& TcpTransport::add_link(std::string with) {
+TcpLink& StreamTransport::add_link(std::string with) {
   const std::uint64_t id = ++links_made_;
   auto link = std::make_unique<TcpLink>(id, header_bytes + options_.payload_bytes, options_.output_bytes_max);
   link->with = std::move(with);
   return *links_.emplace(id, std::move(link)).first->second;
 }
 
-TcpLink* TcpTransport::find(std::uint64_t id) const {
+TcpLink* StreamTransport::find(std::uint64_t id) const {
   const auto at = links_.find(id);
   return at == links_.end() ? nullptr : at->second.get();
 }
 
-Result<PacketRoute> TcpTransport::call(NodeId node, const std::string& address) {
+Result<PacketRoute> StreamTransport::call(NodeId node, const std::string& address) {
   SPINDRIFT_TRY(check_proof(address));
   SPINDRIFT_TRY_ASSIGN(const auto at, fabric::connected::resolve(address, false));
   TcpLink& link = add_link("node " + std::to_string(node.value()) + " at " + address);
@@ -113,26 +115,26 @@ Result<PacketRoute> TcpTransport::call(NodeId node, const std::string& address) 
   return link.route();
 }
 
-void TcpTransport::hang_up(const PacketRoute& route) {
+void StreamTransport::hang_up(const PacketRoute& route) {
   TcpLink* const link = find(route.words[0]);
   if (link == nullptr) return;
   if (link->stream == nullptr) handshakes_->forget(fabric::tcp::CallTicket(link->id));
   end(*link, Error(ErrorKind::group_closed, "this side has hung up"));
 }
 
-std::optional<TcpPeer> TcpTransport::peer(const PacketRoute& route) const {
+std::optional<TcpPeer> StreamTransport::peer(const PacketRoute& route) const {
   const TcpLink* const link = find(route.words[0]);
   if (link == nullptr) return std::nullopt;
   return TcpPeer{link->with, link->stream != nullptr, link->certificate()};
 }
 
-std::size_t TcpTransport::output_bytes() const {
+std::size_t StreamTransport::output_bytes() const {
   std::size_t bytes = 0;
   for (const auto& [id, link] : links_) bytes += link->out.bytes();
   return bytes;
 }
 
-bool TcpTransport::wait(Duration most) const {
+bool StreamTransport::wait(Duration most) const {
   if (!ready_.empty() || !ended_.empty()) return true;
   pollfd ready{events_.get(), POLLIN, 0};
   const auto nanoseconds = std::max(most, Duration::zero()).count();
@@ -140,18 +142,18 @@ bool TcpTransport::wait(Duration most) const {
   return ::ppoll(&ready, 1, &time, nullptr) > 0;
 }
 
-void TcpTransport::watch(TcpLink& link, bool first) {
+void StreamTransport::watch(TcpLink& link, bool first) {
   epoll_event event{.events = link.blocked ? EPOLLIN | EPOLLOUT : EPOLLIN, .data = {.u64 = link.id}};
   if (::epoll_ctl(events_.get(), first ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, link.stream->descriptor(), &event) == 0) return;
   link.broken = system_error("epoll_ctl", errno);
   list(link);
 }
 
-void TcpTransport::list(TcpLink& link) {
+void StreamTransport::list(TcpLink& link) {
   if (!std::exchange(link.listed, true)) ready_.push_back(link.id);
 }
 
-void TcpTransport::end(TcpLink& link, const Error& why) {
+void StreamTransport::end(TcpLink& link, const Error& why) {
   log::info(log::Room::fabric, "a connection for calls is over", {{"with", link.with}, {"reason", why.to_string()}});
   if (link.stream != nullptr)
     static_cast<void>(::epoll_ctl(events_.get(), EPOLL_CTL_DEL, link.stream->descriptor(), nullptr));
@@ -161,7 +163,7 @@ void TcpTransport::end(TcpLink& link, const Error& why) {
   links_.erase(at);
 }
 
-void TcpTransport::flush(TcpLink& link) {
+void StreamTransport::flush(TcpLink& link) {
   if (link.stream == nullptr || link.broken) return;
   const auto gone = link.out.flush(*link.stream);
   if (!gone) {  // what came before is given first; the reading tells the end
@@ -173,7 +175,7 @@ void TcpTransport::flush(TcpLink& link) {
   }
 }
 
-void TcpTransport::put(TcpLink& link, const OutgoingPacket& packet) {
+void StreamTransport::put(TcpLink& link, const OutgoingPacket& packet) {
   CHECK(packet.header.size() == header_bytes && packet.payload.size() <= options_.payload_bytes);
   if (!link.out.put(packet.header, packet.payload)) {
     if (!link.blocked) flush(link);
@@ -185,7 +187,7 @@ void TcpTransport::put(TcpLink& link, const OutgoingPacket& packet) {
   if (!std::exchange(link.unflushed, true)) unflushed_.push_back(link.id);
 }
 
-void TcpTransport::send(std::span<const OutgoingPacket> burst) {
+void StreamTransport::send(std::span<const OutgoingPacket> burst) {
   for (const OutgoingPacket& packet : burst) {
     if (TcpLink* const link = find(packet.to.words[0])) {
       put(*link, packet);
@@ -203,7 +205,7 @@ void TcpTransport::send(std::span<const OutgoingPacket> burst) {
   unflushed_.clear();
 }
 
-std::string TcpTransport::full(const fabric::tcp::ByteStream& stream) const {
+std::string StreamTransport::full(const fabric::tcp::ByteStream& stream) const {
   const auto shown = stream.certificate();
   std::uint32_t all = 0, same = 0;
   for (const auto& [id, link] : links_) {
@@ -216,7 +218,7 @@ std::string TcpTransport::full(const fabric::tcp::ByteStream& stream) const {
   return "there are " + std::to_string(same) + " callers that are " + shown->identity + ", as many as one may have";
 }
 
-void TcpTransport::accept(fabric::tcp::ReceivedCall&& call) {
+void StreamTransport::accept(fabric::tcp::ReceivedCall&& call) {
   if (const std::string why = full(*call.stream); !why.empty()) {
     log::info(log::Room::fabric, "a caller of functions finds no place", {{"from", call.from}, {"reason", why}});
     return;
@@ -228,7 +230,7 @@ void TcpTransport::accept(fabric::tcp::ReceivedCall&& call) {
   connected(link.id, std::move(call.stream));
 }
 
-void TcpTransport::connected(std::uint64_t id, std::unique_ptr<fabric::tcp::ByteStream> stream) {
+void StreamTransport::connected(std::uint64_t id, std::unique_ptr<fabric::tcp::ByteStream> stream) {
   TcpLink* const link = find(id);
   if (link == nullptr) return;
   link->stream = std::move(stream);
@@ -237,7 +239,7 @@ void TcpTransport::connected(std::uint64_t id, std::unique_ptr<fabric::tcp::Byte
   flush(*link);
 }
 
-void TcpTransport::take_outcomes() {
+void StreamTransport::take_outcomes() {
   for (auto outcome = handshakes_->take(); outcome; outcome = handshakes_->take()) {
     if (auto* const received = std::get_if<fabric::tcp::ReceivedCall>(&*outcome)) {
       accept(std::move(*received));
@@ -250,7 +252,7 @@ void TcpTransport::take_outcomes() {
 }
 
 // The thread of handshakes looks at the files once a second, or the fabric's does.
-void TcpTransport::look_at_keys() {
+void StreamTransport::look_at_keys() {
   if (options_.credentials == nullptr || options_.credentials->revision() == keys_revision_) return;
   keys_revision_ = options_.credentials->revision();
   std::vector<std::pair<TcpLink*, Error>> refused;
@@ -265,7 +267,7 @@ void TcpTransport::look_at_keys() {
   }
 }
 
-void TcpTransport::look_at_sockets() {
+void StreamTransport::look_at_sockets() {
   std::array<epoll_event, 64> events;
   const int count = ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
@@ -281,7 +283,7 @@ void TcpTransport::look_at_sockets() {
   }
 }
 
-void TcpTransport::take_packets(TcpLink& link, std::size_t most) {
+void StreamTransport::take_packets(TcpLink& link, std::size_t most) {
   if (!link.in.complete()) {
     const auto came = link.in.read(*link.stream);
     if (!came) return end(link, came.error());
@@ -296,7 +298,7 @@ void TcpTransport::take_packets(TcpLink& link, std::size_t most) {
   if (link.in.complete() || link.stream->holds_bytes() || link.broken) list(link);
 }
 
-std::span<const IncomingPacket> TcpTransport::receive() {
+std::span<const IncomingPacket> StreamTransport::receive() {
   gone_.clear();
   taken_.clear();
   look_at_sockets();
@@ -313,7 +315,7 @@ std::span<const IncomingPacket> TcpTransport::receive() {
   return taken_;
 }
 
-std::span<const PacketRoute> TcpTransport::ended_routes() {
+std::span<const PacketRoute> StreamTransport::ended_routes() {
   told_.clear();
   std::swap(told_, ended_);
   return told_;

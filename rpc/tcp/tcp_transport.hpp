@@ -30,7 +30,7 @@ namespace spindrift::rpc {
 
 struct TcpLink;
 
-struct TcpOptions {
+struct StreamOptions {
   std::string listen{};  ///< "host:port", port 0: any that is free; empty: nobody calls this end
   /// Null: nobody proves anything, and nothing is encrypted: between addresses of the loopback interface, or if `unproven`.
   std::shared_ptr<fabric::tls::Credentials> credentials{};
@@ -54,20 +54,20 @@ struct TcpOptions {
   return options;
 }
 
-/// Who is at the other end of a route.
+/// The other end of a route.
 struct TcpPeer {
   std::string with;                             ///< for people
   bool connected = false;                       ///< false: the call is under way
   std::optional<ShownCertificate> certificate;  ///< that proves it; nothing: nobody proves anything
 };
 
-class TcpTransport final : public PacketTransport {
+class StreamTransport final : public PacketTransport {
  public:
   /// May wait for a name server. Errors: bad_argument; unsupported (without credentials, an address that is not of the
   /// loopback interface); resource.
-  [[nodiscard]] static Result<std::unique_ptr<TcpTransport>> open(TcpOptions options);
+  [[nodiscard]] static Result<std::unique_ptr<StreamTransport>> open(StreamOptions options);
   /// Hangs up.
-  ~TcpTransport() override;
+  ~StreamTransport() override;
 
   /// The way to a node that listens at "host:port". It is over if that cannot be reached, or does not prove that it is the
   /// node. Packets may be sent at once; they wait. May wait for a name server. Errors: as open.
@@ -76,7 +76,7 @@ class TcpTransport final : public PacketTransport {
   void hang_up(const PacketRoute& route);
   /// Nothing: the route is over.
   [[nodiscard]] std::optional<TcpPeer> peer(const PacketRoute& route) const;
-  /// Where it listens, with the port that it has.
+  /// The address at which it listens, with the port that it has.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
   /// Packets that found no room, or no connection, and are lost.
   [[nodiscard]] std::uint64_t packets_unsent() const noexcept { return unsent_; }
@@ -94,7 +94,7 @@ class TcpTransport final : public PacketTransport {
   [[nodiscard]] std::span<const PacketRoute> ended_routes() override;
 
  private:
-  explicit TcpTransport(TcpOptions options);
+  explicit StreamTransport(StreamOptions options);
 
   [[nodiscard]] Result<void> start();
   [[nodiscard]] Result<void> check_proof(const std::string& address) const;
@@ -114,7 +114,7 @@ class TcpTransport final : public PacketTransport {
   void put(TcpLink& link, const OutgoingPacket& packet);
   void end(TcpLink& link, const Error& why);
 
-  const TcpOptions options_;
+  const StreamOptions options_;
   std::string address_;
   FileDescriptor events_;
   std::unique_ptr<fabric::tcp::Handshakes> handshakes_;

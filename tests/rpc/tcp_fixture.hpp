@@ -31,24 +31,26 @@ inline RpcOptions patient_options(std::uint32_t credits = 8) {
   return options;
 }
 
-inline std::unique_ptr<TcpTransport> opened(TcpOptions options) { return value_or_throw(TcpTransport::open(std::move(options))); }
+inline std::unique_ptr<StreamTransport> opened(StreamOptions options) {
+  return value_or_throw(StreamTransport::open(std::move(options)));
+}
 
 /// An endpoint that echoes, and writes down what it is told.
 class TcpNode final : public CallHandler, public SessionHandler, public RequestHandler, public TokenSource {
  public:
-  explicit TcpNode(TcpOptions options = {}, const RpcOptions& rpc = patient_options())
+  explicit TcpNode(StreamOptions options = {}, const RpcOptions& rpc = patient_options())
       : transport(opened(std::move(options))), endpoint(*transport, *this, rpc) {
     SPINDRIFT_CHECK(endpoint.handle(1, *this).ok());
   }
   /// A server at any port of loopback.
-  [[nodiscard]] static TcpOptions listening(std::shared_ptr<fabric::tls::Credentials> credentials = nullptr) {
-    TcpOptions options;
+  [[nodiscard]] static StreamOptions listening(std::shared_ptr<fabric::tls::Credentials> credentials = nullptr) {
+    StreamOptions options;
     options.listen = "127.0.0.1:0";
     options.credentials = std::move(credentials);
     return options;
   }
-  [[nodiscard]] static TcpOptions calling(std::shared_ptr<fabric::tls::Credentials> credentials) {
-    TcpOptions options;
+  [[nodiscard]] static StreamOptions calling(std::shared_ptr<fabric::tls::Credentials> credentials) {
+    StreamOptions options;
     options.credentials = std::move(credentials);
     return options;
   }
@@ -75,7 +77,7 @@ class TcpNode final : public CallHandler, public SessionHandler, public RequestH
     ++requests;
     if (!silent) PaperNode::echo(request);
   }
-  /// Of all nodes no two are alike.
+  /// No two nodes have one in common.
   std::uint64_t next_token() override {
     static std::uint64_t token = 77;
     return ++token;
@@ -84,7 +86,7 @@ class TcpNode final : public CallHandler, public SessionHandler, public RequestH
     return answers.size() == count && std::ranges::count(answers, CallStatus::answered) == std::ptrdiff_t(count);
   }
 
-  std::unique_ptr<TcpTransport> transport;
+  std::unique_ptr<StreamTransport> transport;
   RpcEndpoint endpoint;
   PacketRoute route;
   SessionId session;

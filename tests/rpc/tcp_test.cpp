@@ -33,6 +33,7 @@ void call_all_sizes(Pair& pair) {
   CHECK(pair.client.all_answered(std::size(sizes)));
   CHECK(pair.client.echoed);
   CHECK(pair.server.requests == std::size(sizes));
+  CHECK(pair.client.endpoint.counts().retransmissions == 0);
 }
 
 TEST_CASE("calls of all sizes up to 8 MiB go over TCP, in the clear and inside of TLS") {
@@ -72,7 +73,7 @@ TEST_CASE("many sessions share connections, and end on their own") {
   CHECK(server.transport->connections() == 2);
 }
 
-TEST_CASE("a connection that ends in mid-call ends its sessions at both ends, and no others; a new session goes on") {
+TEST_CASE("a connection that ends in mid-call ends its sessions at both ends, and no others, and a new one goes on") {
   Pair pair;
   pair.server.silent = true;
   TcpNode other;
@@ -124,7 +125,7 @@ TEST_CASE("sessions over a route that is over, or leads nowhere, end with their 
 }
 
 TEST_CASE("a peer that stops reading costs a bounded memory, and holds nobody up") {
-  TcpOptions options = TcpNode::listening();
+  StreamOptions options = TcpNode::listening();
   options.output_bytes_max = 256 << 10;
   TcpNode server(options);
   RawCaller deaf(server);
@@ -196,7 +197,7 @@ TEST_CASE("who breaks a rule of the stream is hung up on, and others go on") {
   CHECK(besieged.pair.server.transport->connections() == 1);
 }
 
-TEST_CASE("packets that are none are counted, and end no connection; bytes may come one by one") {
+TEST_CASE("packets that are none are counted, and end no connection, and bytes may come one by one") {
   Besieged besieged;
   RawCaller caller(besieged.pair.server);
   caller.greet();
@@ -221,7 +222,7 @@ TEST_CASE("packets that are none are counted, and end no connection; bytes may c
 
 TEST_CASE("there are so many callers, and so many of one identity") {
   TwoNodes keys;
-  TcpOptions options = TcpNode::listening(keys.credentials(1));
+  StreamOptions options = TcpNode::listening(keys.credentials(1));
   options.callers_max = 3;
   options.callers_per_identity = 2;
   TcpNode server(options);
@@ -286,12 +287,12 @@ TEST_CASE("a client whose certificate is revoked is cut off, and others are not"
   CHECK(other.all_answered(1));
 }
 
-TEST_CASE("without keys only addresses of loopback are taken, unless it is said otherwise; options are checked") {
-  const auto refused = [](TcpOptions options) {
-    const auto opened = TcpTransport::open(std::move(options));
+TEST_CASE("without keys only addresses of loopback are taken, unless it is said otherwise, and options are checked") {
+  const auto refused = [](StreamOptions options) {
+    const auto opened = StreamTransport::open(std::move(options));
     return opened ? std::optional<ErrorKind>() : opened.error().kind();
   };
-  TcpOptions options;
+  StreamOptions options;
   options.listen = "0.0.0.0:0";
   CHECK(refused(options) == ErrorKind::unsupported);
   options.unproven = true;
