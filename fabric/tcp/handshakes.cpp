@@ -334,18 +334,14 @@ class Handshakes::Worker {
     }
     const bool observers = options_.purpose == Purpose::observed;
     if (observers && each.greeting == connected::observer_greeting()) return true;
-    if (options_.purpose == Purpose::calls) return admit_client(each);
+    const bool calls = options_.purpose == Purpose::calls;
+    if (calls) SPINDRIFT_TRY(each.stream->may_call());
+    if (calls && each.greeting == connected::client_greeting()) return true;
     if (options_.discovery != nullptr && each.greeting == connected::discovery_greeting()) return begin_answer(each);
     const auto greeting = connected::decode_greeting(each.greeting);
-    if (observers || !greeting) return Error(ErrorKind::refused, "it speaks another protocol");
+    if (observers || calls || !greeting) return Error(ErrorKind::refused, "it speaks another protocol");
     SPINDRIFT_TRY(each.stream->vouches_for(greeting->node));
     if (options_.credentials != nullptr) SPINDRIFT_TRY(count_call(greeting->node));
-    return true;
-  }
-
-  [[nodiscard]] static Result<bool> admit_client(const Pending& each) {
-    if (each.greeting != connected::client_greeting()) return Error(ErrorKind::refused, "it speaks another protocol");
-    SPINDRIFT_TRY(each.stream->may_call());
     return true;
   }
 

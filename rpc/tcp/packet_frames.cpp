@@ -37,7 +37,8 @@ Result<std::optional<std::span<const std::byte>>> PacketFrames::next() {
   if (!bytes) return std::optional<std::span<const std::byte>>();
   if (!possible(*bytes)) {
     return Error(ErrorKind::bad_input, "it sent a packet of " + std::to_string(*bytes) +
-                                           " bytes, and there are none but of " + std::to_string(header_bytes) + " to " + std::to_string(packet_bytes_max_))
+                                           " bytes, and there are none but of " +
+                                           std::to_string(header_bytes) + " to " + std::to_string(packet_bytes_max_))
         .fix("use the same version of spindrift, and the same payload_bytes, at both ends");
   }
   if (end_ - begin_ - frame_head_bytes < *bytes) return std::optional<std::span<const std::byte>>();
