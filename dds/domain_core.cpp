@@ -107,11 +107,12 @@ void DomainCore::enter(const Config& config) {
   listeners_.start(config.polling().calls_listeners ? ListenersOn::poller : ListenersOn::thread);
   timers_.start();
   errands_.start();
+  endpoints_.start(value_or_throw(open_endpoints_directory(config)), group_->self());
 }
 
 void DomainCore::take_part() {
   const std::lock_guard lock(monitor_.mutex);
-  histories_.begin(own_.id, table_);
+  histories_.begin(own_.id, endpoints_.table());
 }
 
 DomainCore::~DomainCore() { end(); }
@@ -124,6 +125,7 @@ void DomainCore::end() {
     if (group_) group_->leave(leave_patience, handover_subgroup);
   } catch (const Exception&) {  // its own end: it was logged
   }
+  endpoints_.stop();
   errands_.stop();  // behind that: one may wait for room in a subgroup that others do not take
 }
 
@@ -196,7 +198,7 @@ Subgroup& DomainCore::topic_subgroup(const EndpointFacts& facts, const TypeSuppo
 }
 
 void DomainCore::ignore(const EndpointId& id) {
-  const auto& all = table_.all();
+  const auto& all = endpoints_.table().all();
   const auto named = all.find(id);
   if (named != all.end() && named->second.kind == EndpointKind::topic)
     ignored_.add_topic(id.process(), named->second.topic);
@@ -216,7 +218,11 @@ void DomainCore::beat_no_more_for(const EndpointId& writer) { heart_.remove(writ
 
 void DomainCore::on_endpoints(std::span<const Delivery> batch) {
   const std::lock_guard lock(monitor_.mutex);
-  for (const Delivery& each : batch) on_endpoint_message(each);
+  for (const Delivery& each : batch) {
+    endpoints_.on_message(each);
+    on_endpoint_message(each);
+  }
+  endpoints_.look();
   timers_.look_again();
   monitor_.changed.notify_all();
   ProcessBell::of_process().ring();
@@ -244,7 +250,7 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
   const auto word = reader.get<std::uint8_t>();
   if (word == static_cast<std::uint8_t>(EndpointWord::here)) {
     if (auto facts = get_endpoint(reader); facts && reader.ok() && facts->id.node == delivery.sender.value()) {
-      auto refusal = table_.add(*facts);
+      auto refusal = endpoints_.table().add(*facts);
       if (!refusal) {
         builtin_readers_.on_told(*facts);
         if (facts->kind != EndpointKind::participant) hub(facts->topic).on_endpoint(*facts, ignored_.holds(*facts));
@@ -256,7 +262,7 @@ void DomainCore::on_endpoint_message(const Delivery& delivery) {
   } else if (word == static_cast<std::uint8_t>(EndpointWord::gone)) {
     const EndpointId id = get_id(reader);
     if (reader.ok() && id.node == delivery.sender.value()) {
-      if (const auto facts = forget(id, table_, builtin_readers_)) hub(facts->topic).on_removed(*facts);
+      if (const auto facts = forget(id, endpoints_.table(), builtin_readers_)) hub(facts->topic).on_removed(*facts);
       return;
     }
   }
@@ -287,12 +293,14 @@ ListenersOn DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery>
     message->version = each.version;
     if (hubs_.watch.on_message) hubs_.watch.on_message(subgroup, each, *message);
     hub.on_message(*message, now_ns);
-    if (header.kind == static_cast<std::uint8_t>(SampleKind::gone)) forget(header.writer, table_, builtin_readers_);
+    const bool gone = header.kind == static_cast<std::uint8_t>(SampleKind::gone);
+    if (gone) forget(header.writer, endpoints_.table(), builtin_readers_);
     if (const auto lease = hub.lease_kind(header.writer)) hubs_.on_alive(header.writer, *lease);
   }
   // While the view changes nothing can be written without waiting, which listeners may on their thread alone.
   const ListenersOn on = subgroup.blocked().empty() ? listeners_.lend() : ListenersOn::thread;
   for (TopicHub* const each : spoken) each->end_batch();
+  endpoints_.look();
   monitor_.changed.notify_all();
   return on;
 }
@@ -300,8 +308,9 @@ ListenersOn DomainCore::on_samples(Subgroup& subgroup, std::span<const Delivery>
 void DomainCore::on_view(const NewView& news) {
   if (hubs_.watch.on_view) hubs_.watch.on_view(news);
   const std::lock_guard lock(monitor_.mutex);
+  endpoints_.on_view(news.view);
   std::map<std::uint64_t, std::vector<EndpointFacts>> failed;
-  for (EndpointFacts& each : table_.retain(news.view)) {
+  for (EndpointFacts& each : endpoints_.table().retain(news.view)) {
     builtin_readers_.on_gone(each);
     failed[digest_of_topic(each.topic)].push_back(std::move(each));
   }
@@ -310,7 +319,8 @@ void DomainCore::on_view(const NewView& news) {
     const auto mark = [&] { return hold == hubs_.holds.end() ? 0 : hold->second.mark(own_.id); };
     hub.on_view({std::move(failed[topic]), mark});
   }
-  histories_.on_view(news.view, table_);
+  histories_.on_view(news.view, endpoints_.table());
+  endpoints_.look();
   monitor_.changed.notify_all();
   ProcessBell::of_process().ring();
 }
@@ -318,6 +328,7 @@ void DomainCore::on_view(const NewView& news) {
 void DomainCore::on_failure(const Error& why) {
   const std::lock_guard lock(monitor_.mutex);
   failure_ = why;
+  endpoints_.on_failure();
   const std::string words = why.to_string();
   log::error(log::Room::dds, "this participant has ended, and with it its readers and writers", {{"reason", words}});
   for (auto& [topic, hub] : hubs_.all) hub.on_closed(words);
@@ -329,8 +340,8 @@ void DomainCore::save(std::ostream& to) {
   ByteWriter writer;
   {
     const std::lock_guard lock(monitor_.mutex);
-    writer.put(static_cast<std::uint64_t>(table_.all().size()));
-    for (const auto& [id, facts] : table_.all()) put(writer, facts);
+    writer.put(static_cast<std::uint64_t>(endpoints_.table().all().size()));
+    for (const auto& [id, facts] : endpoints_.table().all()) put(writer, facts);
   }
   const std::vector<std::byte> bytes = writer.take();
   to.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -349,10 +360,11 @@ void DomainCore::load(std::istream& from) {
   for (auto count = reader.get<std::uint64_t>(); count > 0; --count) {
     auto facts = get_endpoint(reader);
     if (!facts) throw broken();
-    static_cast<void>(table_.add(std::move(*facts)));
+    static_cast<void>(endpoints_.table().add(std::move(*facts)));
   }
-  static_cast<void>(table_.retain(view));
-  for (const auto& [id, facts] : table_.all()) {
+  static_cast<void>(endpoints_.table().retain(view));
+  endpoints_.look();
+  for (const auto& [id, facts] : endpoints_.table().all()) {
     if (facts.kind != EndpointKind::participant) hub(facts.topic).on_endpoint(facts, false);
   }
   if (!reader.complete()) throw broken();

@@ -19,6 +19,7 @@
 #include <spindrift/dds/heart.hpp>
 #include <spindrift/dds/history_exchange.hpp>
 #include <spindrift/dds/ignored.hpp>
+#include <spindrift/dds/shown_endpoints.hpp>
 #include <spindrift/dds/timer_thread.hpp>
 #include <spindrift/group/group.hpp>
 
@@ -101,7 +102,7 @@ class DomainCore {
   [[nodiscard]] TopicHub& hub(const std::string& topic);
   /// The topic comes by that subgroup, which its readers without room hold up.
   void open_hub(const std::string& topic, Subgroup& subgroup);
-  [[nodiscard]] const EndpointTable& table() const noexcept { return table_; }
+  [[nodiscard]] const EndpointTable& table() const noexcept { return endpoints_.table(); }
   /// Why this participant is none any more; nothing: it is.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   [[nodiscard]] BuiltinReaders& builtin_readers() noexcept { return builtin_readers_; }
@@ -138,7 +139,7 @@ class DomainCore {
   std::atomic<std::uint32_t> last_number_{0};
   // Behind the monitor:
   EndpointFacts own_;  // the participant, as others are told of it; its id is for all threads
-  EndpointTable table_;
+  ShownEndpoints endpoints_{monitor_};
   Ignored ignored_;
   BuiltinReaders builtin_readers_;
   Hubs hubs_;

@@ -60,7 +60,7 @@ void DomainCore::change(const EndpointQos& told) {
   {
     const std::lock_guard lock(monitor_.mutex);
     own_.qos = told;
-    known = table_.all().contains(own_.id);
+    known = endpoints_.table().all().contains(own_.id);
   }
   if (known) announce_self();  // else it is told once this participant has all histories
 }
@@ -75,7 +75,7 @@ void DomainCore::await_history(const Subgroup& subgroup) {
 std::optional<EndpointFacts> DomainCore::await_topic(const std::string& name, std::int64_t limit_ns) {
   check_may_wait("waiting for a topic");
   const auto found = [&]() -> const EndpointFacts* {
-    for (const auto& [id, facts] : table_.all()) {
+    for (const auto& [id, facts] : endpoints_.table().all()) {
       if (facts.kind == EndpointKind::topic && facts.topic == name) return &facts;
     }
     return nullptr;

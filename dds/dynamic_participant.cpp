@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <spindrift/dds/domain_core.hpp>
+#include <spindrift/dds/dynamic_parts.hpp>
 #include <spindrift/dds/endpoint_entities.hpp>
 #include <spindrift/dds/reader_core.hpp>
 #include <spindrift/dds/settings.hpp>
@@ -14,10 +15,6 @@ namespace spindrift::topics {
 namespace {
 
 using namespace dds::core::policy;
-
-constexpr std::uint32_t kept_of_instance = 1000;
-/// About the bytes that a sample takes in a reader beside its own.
-constexpr std::uint64_t sample_overhead = 400;
 
 /// Calls, and throws what dds::core throws as Exception; its words have place, cause and fix.
 template <class Call>
@@ -54,63 +51,30 @@ bool in_time(const Call& call) {
   }
 }
 
-/// The endpoint with whose description the names of fields are known comes first.
-void take_type(AnnouncedTopic& topic) {
-  std::optional<Error> fault;
-  for (const bool named : {true, false}) {
-    for (const EndpointFacts& each : topic.participants) {
-      if (each.named.empty() == named) continue;
-      auto type = DynamicType::of(each);
-      if (type) {
-        topic.type = std::make_shared<const DynamicType>(std::move(type).value());
-        return;
-      }
-      fault = type.error();
-    }
+/// A participant's reader.
+class EntitySource final : public DynamicSource {
+ public:
+  EntitySource(std::shared_ptr<ReaderEntity> entity, std::shared_ptr<ReaderBacklog> backlog)
+      : entity_(std::move(entity)), backlog_(std::move(backlog)) {}
+  std::vector<ReadSample> take() override {
+    // All that counts is taken below; what comes meanwhile counts until the next call.
+    backlog_->bytes = 0;
+    return inside([&] { return entity_->get({}, true); });
   }
-  topic.fault = std::move(fault);
-}
-
-/// Whether the sample is kept until it is taken; it counts from now on.
-bool has_room(ReaderBacklog& backlog, const void* sample, std::uint64_t bytes_max) {
-  const std::uint64_t bytes = sample_overhead + static_cast<const DynamicSample*>(sample)->bytes().size();
-  if (backlog.bytes + bytes > bytes_max) {
-    ++backlog.dropped;
-    return false;
+  std::uint64_t lost() const override {
+    std::uint64_t lost = 0;
+    entity_->with_statuses(StatusBit::lost, [&](ReaderStatuses& statuses) {
+      lost = static_cast<std::uint64_t>(statuses.lost.total_count());
+    });
+    return lost + backlog_->dropped;
   }
-  backlog.bytes += bytes;
-  return true;
-}
 
-UserData user_data(const std::string& mark) { return UserData(std::vector<std::uint8_t>(mark.begin(), mark.end())); }
-
-/// The ownership that the topic's endpoints have, which has to be one; without any, the topic's.
-Ownership ownership_of(const AnnouncedTopic& topic) {
-  for (const auto* const some : {&topic.writers, &topic.readers}) {
-    if (!some->empty() && some->front().qos.ownership == 1) return Ownership::Exclusive();
-  }
-  return Ownership(static_cast<OwnershipKind>(topic.qos.ownership));
-}
+ private:
+  std::shared_ptr<ReaderEntity> entity_;
+  std::shared_ptr<ReaderBacklog> backlog_;
+};
 
 }  // namespace
-
-std::vector<DynamicRead> DynamicReader::take() {
-  std::vector<DynamicRead> all;
-  // All that counts is taken below; what comes meanwhile counts until the next call.
-  backlog_->bytes = 0;
-  for (ReadSample& each : inside([&] { return entity_->get({}, true); })) {
-    auto sample = std::static_pointer_cast<const DynamicSample>(each.data);
-    all.push_back({std::move(sample), std::move(each)});
-  }
-  return all;
-}
-
-std::uint64_t DynamicReader::lost() const {
-  std::uint64_t lost = 0;
-  entity_->with_statuses(StatusBit::lost,
-                         [&](ReaderStatuses& statuses) { lost = static_cast<std::uint64_t>(statuses.lost.total_count()); });
-  return lost + backlog_->dropped;
-}
 
 bool DynamicWriter::write(const DynamicSample& sample) {
   return in_time([&] { entity_->write(sample.bytes(), sample.key(), std::nullopt); });
@@ -144,28 +108,13 @@ DynamicParticipant::DynamicParticipant(std::uint32_t domain, const std::string& 
 EndpointId DynamicParticipant::id() const { return entity_->core()->self(); }
 
 std::vector<AnnouncedTopic> DynamicParticipant::topics() const {
-  std::map<std::string, AnnouncedTopic> found;
+  DomainCore& core = *entity_->core();
+  std::map<EndpointId, EndpointFacts> endpoints;
   {
-    DomainCore& core = *entity_->core();
     const std::lock_guard lock(core.monitor().mutex);
-    for (const auto& [id, facts] : core.table().all()) {
-      if (facts.kind == EndpointKind::participant) continue;
-      AnnouncedTopic& topic = found[facts.topic];
-      if (facts.kind == EndpointKind::writer) topic.writers.push_back(facts);
-      if (facts.kind == EndpointKind::reader) topic.readers.push_back(facts);
-      if (facts.kind == EndpointKind::topic) topic.participants.push_back(facts);
-    }
+    endpoints = core.table().all();
   }
-  std::vector<AnnouncedTopic> topics;
-  for (auto& [name, topic] : found) {
-    if (topic.participants.empty()) continue;  // its last participant ended, and its endpoints' end is on its way
-    topic.name = name;
-    topic.description = topic.participants.front().type;
-    topic.qos = topic.participants.front().qos;
-    take_type(topic);
-    topics.push_back(std::move(topic));
-  }
-  return topics;
+  return announced_topics(endpoints);
 }
 
 std::size_t DynamicParticipant::others() const {
@@ -179,31 +128,16 @@ std::size_t DynamicParticipant::others() const {
 std::shared_ptr<TopicEntity> DynamicParticipant::topic_of(const AnnouncedTopic& topic) {
   entity_->core()->take_part();
   if (topic.type == nullptr) throw Exception(*topic.fault);
-  dds::topic::qos::TopicQos qos;
-  qos << Reliability(static_cast<ReliabilityKind>(topic.qos.reliability))
-      << Durability(static_cast<DurabilityKind>(topic.qos.durability))
-      << History::KeepLast(static_cast<std::uint32_t>(topic.qos.kept.depth));
-  DurabilityService service;
-  service.history_depth(topic.qos.kept.service_depth);
-  qos << service;
-  return TopicEntity::make(entity_, topic.name, dynamic_type_support(*topic.type), qos, {});
+  return TopicEntity::make(entity_, topic.name, dynamic_type_support(*topic.type), topic_qos(topic), {});
 }
 
 DynamicReader DynamicParticipant::read(const AnnouncedTopic& topic, const DynamicReading& how) {
   const auto backlog = std::make_shared<ReaderBacklog>();
   return inside([&] {
-    dds::sub::qos::SubscriberQos around;
-    around << Partition("*");
-    dds::sub::qos::DataReaderQos qos;
-    qos << Reliability::BestEffort() << ownership_of(topic) << user_data(how.mark);
-    qos << (how.bytes_max > 0 || how.held_max > 0 ? History::KeepAll() : History::KeepLast(kept_of_instance));
-    if (how.held_max > 0) qos << Reliability::Reliable() << ResourceLimits(static_cast<std::int32_t>(how.held_max));
-    if (how.from_last) qos << Durability::TransientLocal();
-    const auto subscriber = Surroundings::make(entity_, around, Surroundings::Kind::subscriber);
-    std::function<bool(const void*)> room;
-    if (how.bytes_max > 0)
-      room = [backlog, most = how.bytes_max](const void* sample) { return has_room(*backlog, sample, most); };
-    return DynamicReader(ReaderEntity::make(subscriber, topic_of(topic), qos, std::move(room), {}), backlog);
+    const auto subscriber = Surroundings::make(entity_, any_partition(), Surroundings::Kind::subscriber);
+    auto entity = ReaderEntity::make(subscriber, topic_of(topic), reader_qos(topic, how),
+                                     ReaderBacklog::filter(backlog, how.bytes_max), {});
+    return DynamicReader(std::make_unique<EntitySource>(std::move(entity), backlog));
   });
 }
 

@@ -2,10 +2,8 @@
 // dynamic samples. Its errors are Exception, with their kinds.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,68 +11,13 @@
 
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/dds/domain_watch.hpp>
-#include <spindrift/dds/dynamic_sample.hpp>
-#include <spindrift/dds/read_sample.hpp>
+#include <spindrift/dds/dynamic_reader.hpp>
 
 namespace spindrift::topics {
 
 class ParticipantEntity;
-class ReaderEntity;
 class TopicEntity;
 class WriterEntity;
-
-/// A topic of the domain, as participants announce it.
-struct AnnouncedTopic {
-  std::string name;
-  std::string description;                  ///< of its type
-  std::shared_ptr<const DynamicType> type;  ///< null: the description cannot be read, and `fault` says why
-  std::optional<Error> fault;
-  EndpointQos qos;
-  std::vector<EndpointFacts> participants;  ///< of each that has the topic, its word of that
-  std::vector<EndpointFacts> writers;
-  std::vector<EndpointFacts> readers;
-};
-
-/// A sample as a reader hands it out, or news of an instance.
-struct DynamicRead {
-  std::shared_ptr<const DynamicSample> sample;  ///< null: only its instance's state changed
-  ReadSample about;
-};
-
-/// How a reader reads.
-struct DynamicReading {
-  /// Begin with what is kept for late joiners; then it matches writers alone that keep something.
-  bool from_last = false;
-  /// Keep all that nobody has taken, up to so many bytes; 0: the last thousand samples of each instance.
-  std::uint64_t bytes_max = 0;
-  /// Miss nothing: keep all up to so many samples, and hold up the writers then; it matches RELIABLE ones alone. 0: it
-  /// holds up nobody.
-  std::uint32_t held_max = 0;
-  /// Bytes by which others know the reader, as its UserData.
-  std::string mark{};
-};
-
-/// The samples that wait for somebody to take them, where a reader keeps all up to a bound.
-struct ReaderBacklog {
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> dropped{0};
-};
-
-/// Reads all that comes of a topic, of writers of any partition and quality. What nobody takes is dropped, or held, as its
-/// DynamicReading says. Any thread.
-class DynamicReader {
- public:
-  DynamicReader(std::shared_ptr<ReaderEntity> entity, std::shared_ptr<ReaderBacklog> backlog)
-      : entity_(std::move(entity)), backlog_(std::move(backlog)) {}
-  /// All that has come since the last call.
-  [[nodiscard]] std::vector<DynamicRead> take();
-  /// How many samples were lost so far: dropped because nobody took them, or no sample of the type.
-  [[nodiscard]] std::uint64_t lost() const;
-
- private:
-  std::shared_ptr<ReaderEntity> entity_;
-  std::shared_ptr<ReaderBacklog> backlog_;
-};
 
 /// Any thread.
 class DynamicWriter {

@@ -10,7 +10,6 @@
 #include <spindrift/dds/type_support.hpp>
 
 namespace spindrift::topics {
-namespace {
 
 void put_text(ByteWriter& to, const std::string& text) {
   to.put(static_cast<std::uint32_t>(text.size())).put_text(text, text.size());
@@ -23,6 +22,8 @@ std::optional<std::string> get_text(ByteReader& from, std::size_t most) {
   if (bytes.size() != size) return std::nullopt;
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
+
+namespace {
 
 constexpr std::uint8_t kind_max[] = {1, 3, 1, 1, 1, 1, 2};
 
@@ -194,7 +195,10 @@ std::optional<std::string> EndpointTable::add(EndpointFacts facts) {
     }
   }
   const EndpointId id = facts.id;
+  const auto known = all_.find(id);
+  if (known != all_.end() && known->second == facts) return std::nullopt;
   all_.insert_or_assign(id, std::move(facts));
+  ++changes_;
   return std::nullopt;
 }
 
@@ -203,6 +207,7 @@ std::optional<EndpointFacts> EndpointTable::remove(const EndpointId& id) {
   if (found == all_.end()) return std::nullopt;
   EndpointFacts facts = std::move(found->second);
   all_.erase(found);
+  ++changes_;
   return facts;
 }
 
@@ -212,6 +217,7 @@ std::vector<EndpointFacts> EndpointTable::retain(const View& view) {
     const auto rank = view.rank_of(NodeId(each.first.node));
     if (rank && view.incarnations.at(rank->value()) == each.first.incarnation) return false;
     gone.push_back(std::move(each.second));
+    ++changes_;
     return true;
   });
   return gone;

@@ -102,6 +102,10 @@ inline constexpr std::size_t topic_name_bytes_max = 256;
 inline constexpr std::size_t partition_count_max = 64;
 inline constexpr std::size_t opaque_bytes_max = 1024;
 
+/// A text with its size before it; nothing: it is not there, or has more bytes.
+void put_text(ByteWriter& to, const std::string& text);
+[[nodiscard]] std::optional<std::string> get_text(ByteReader& from, std::size_t most);
+
 void put(ByteWriter& to, const EndpointFacts& facts);
 /// Nothing: some field is impossible, or not there.
 [[nodiscard]] std::optional<EndpointFacts> get_endpoint(ByteReader& from);
@@ -125,9 +129,12 @@ class EndpointTable {
   /// Those whose process is not in the view go; returns them.
   std::vector<EndpointFacts> retain(const View& view);
   [[nodiscard]] const std::map<EndpointId, EndpointFacts>& all() const noexcept { return all_; }
+  /// How often it has become another one.
+  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
 
  private:
   std::map<EndpointId, EndpointFacts> all_;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace spindrift::topics
