@@ -65,6 +65,8 @@ void add_record(CLI::App& topic, Work& chosen) {
   command.add_option("--from", options->from, "Begin with what is kept for late joiners")
       ->type_name("last")
       ->check(CLI::IsMember({"last"}));
+  options->as = "participant";  // it misses less, and each topic that is observed costs its members a copy
+  add_as_option(command, *options);
   add_timeout_option(command, *options, "Wait so long for topics that are not there");
   add_domain_options(command, *options);
 }
@@ -108,6 +110,7 @@ void add_plot(CLI::App& topic, Work& chosen) {
       ->type_name("N")
       ->check(number_from(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   add_json_option(command, *options, "Print one JSON object per line");
+  add_as_option(command, *options);
   add_timeout_option(command, *options, "Wait so long for the topic, and for each sample");
   add_domain_options(command, *options);
 }

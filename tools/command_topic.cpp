@@ -25,8 +25,9 @@ Examples:
 const char* const echo_help =
     R"(Prints the samples of a topic as they come, one per line: when it was written, by which node, and its fields as JSON;
 and when an instance is disposed of, or has no writers any more. It reads writers of any partition and quality, and holds up
-nobody: what it is too slow for it misses, and says so. With --from last it begins with what is kept for late joiners, and
-reads writers alone that keep something (durability TRANSIENT_LOCAL or more).
+nobody: what it is too slow for it misses, and says so. Where a participant runs on this host it is an observer: no member of
+the domain's group, which goes on while it is stopped. With --from last it is a participant, begins with what is kept for
+late joiners, and reads writers alone that keep something (durability TRANSIENT_LOCAL or more).
 
 Examples:
   spindrift topic echo readings
@@ -54,6 +55,10 @@ class TopicCommand {
         ->check(number_from(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
     return *this;
   }
+  TopicCommand& with_as() {
+    add_as_option(command_, *options_);
+    return *this;
+  }
   TopicCommand& with_from() {
     command_.add_option("--from", options_->from, "Begin with what is kept for late joiners")
         ->type_name("last")
@@ -79,7 +84,8 @@ void add_topic_command(CLI::App& app, Work& chosen) {
   topic->footer(
       "Each is a participant of the domain while it runs: without --config of this user's domain on this host, which it "
       "founds\n"
-      "if nobody has. No C++ type is needed: participants announce theirs.\n\n"
+      "if nobody has; but echo, hz, bw, delay and plot only observe it where that suffices (--as). No C++ type is needed:\n"
+      "participants announce theirs.\n\n"
       "Examples:\n  spindrift topic ls\n  spindrift topic echo readings\n\n" +
       exit_codes_text());
   const std::string lines = "Print one JSON object per line";
@@ -93,22 +99,22 @@ void add_topic_command(CLI::App& app, Work& chosen) {
   TopicCommand(*topic, chosen, {"echo", "Print the samples of a topic", echo_help}, echo_topic)
       .with_topic()
       .with_from()
+      .with_as()
       .with_count("lines")
       .with_json(lines);
   TopicCommand(*topic, chosen, {"pub", "Write samples to a topic", pub_help}, publish_to_topic).with_topic().with_samples();
-  const std::string each_second = "Prints a line per second until it is told to end.";
-  TopicCommand(*topic, chosen, {"hz", "Measure how often samples come", each_second}, measure_rate)
-      .with_topic()
-      .with_count("lines")
-      .with_json(lines);
-  TopicCommand(*topic, chosen, {"bw", "Measure how many bytes come", each_second}, measure_bandwidth)
-      .with_topic()
-      .with_count("lines")
-      .with_json(lines);
-  TopicCommand(*topic, chosen, {"delay", "Measure how old samples are when they come", each_second}, measure_delay)
-      .with_topic()
-      .with_count("lines")
-      .with_json(lines);
+  const std::string each_second =
+      "Prints a line per second until it is told to end, as an observer where a participant runs on this host.";
+  const auto add_measure = [&](const char* name, const char* description, int (*run)(const TopicOptions&)) {
+    TopicCommand(*topic, chosen, {name, description, each_second}, run)
+        .with_topic()
+        .with_as()
+        .with_count("lines")
+        .with_json(lines);
+  };
+  add_measure("hz", "Measure how often samples come", measure_rate);
+  add_measure("bw", "Measure how many bytes come", measure_bandwidth);
+  add_measure("delay", "Measure how old samples are when they come", measure_delay);
   add_recording_commands(*topic, chosen);
 }
 

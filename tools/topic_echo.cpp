@@ -79,10 +79,10 @@ class EchoPrinter {
 }  // namespace
 
 int echo_topic(const TopicOptions& options) {
-  TopicSession session(options);
+  TopicSession session(options, TopicUse::reads);
   const auto topic = session.find();
   if (!topic) return number(ExitCode::interrupted);
-  topics::DynamicReader reader = session.participant().read(*topic, {.from_last = options.from == "last"});
+  topics::DynamicReader reader = session.read(*topic, {.from_last = options.from == "last"});
   EchoPrinter printer(options, reader);
   auto until = session.patience();
   for (;;) {

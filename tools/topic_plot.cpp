@@ -146,12 +146,12 @@ Error nothing_came(const PlotOptions& options, std::uint64_t without) {
 }
 
 int plot_live(const PlotOptions& options) {
-  TopicSession session(options);
+  TopicSession session(options, TopicUse::reads);
   const auto topic = session.find();
   if (!topic) return number(ExitCode::interrupted);
   if (topic->type == nullptr) throw Exception(*topic->fault);
   const FieldPath path = value_or_throw(FieldPath::parse(*topic->type, options.field));
-  topics::DynamicReader reader = session.participant().read(*topic, {});
+  topics::DynamicReader reader = session.read(*topic);
   PointPrinter printer(options);
   auto until = session.patience();
   auto draw_at = Clock::now();

@@ -108,10 +108,10 @@ bool gather(TopicSession& session, topics::DynamicReader& reader, Clock::time_po
 }
 
 int measure(const TopicOptions& options, LineOf line) {
-  TopicSession session(options);
+  TopicSession session(options, TopicUse::reads);
   const auto topic = session.find();
   if (!topic) return number(ExitCode::interrupted);
-  topics::DynamicReader reader = session.participant().read(*topic, {});
+  topics::DynamicReader reader = session.read(*topic);
   std::uint64_t lost = 0;
   std::optional<Clock::time_point> last;
   auto patience = session.patience();

@@ -36,7 +36,7 @@ class TopicRecorder {
     if (topic.type == nullptr) throw Exception(*topic.fault);
     const auto id = static_cast<std::uint16_t>(sources_.size() + 1);
     const topics::DynamicReading how{.from_last = options_.from == "last", .bytes_max = backlog_bytes_max};
-    sources_.push_back({topic.name, id, session_.participant().read(topic, how), 0});
+    sources_.push_back({topic.name, id, session_.read(topic, how), 0});
     value_or_throw(file_.add(schema_of(topic, id)));
     value_or_throw(file_.add(channel_of(topic, id)));
     fmt::print(stderr, "recording topic {}\n", harmless(topic.name));
@@ -48,7 +48,7 @@ class TopicRecorder {
     if (Clock::now() < look_again_) return look_again_;
     looked_ = changes;
     look_again_ = Clock::now() + look_again_after;
-    for (const topics::AnnouncedTopic& each : session_.participant().topics()) {
+    for (const topics::AnnouncedTopic& each : session_.topics()) {
       try {
         add(each);
       } catch (const Exception& thrown) {
@@ -148,7 +148,7 @@ int record_topics(const RecordOptions& options) {
                         .at("topic record")
                         .fix("name topics, or give --all"));
   }
-  TopicSession session(options);
+  TopicSession session(options, TopicUse::reads);
   std::vector<topics::AnnouncedTopic> found;
   for (const std::string& name : options.topics) {
     auto topic = session.find(name);

@@ -1,4 +1,4 @@
-// The participant of a command, and its waits.
+// The participant or observer of a command, and its waits.
 #include "topic_session.hpp"
 
 #include <sys/eventfd.h>
@@ -32,6 +32,19 @@ topics::DynamicParticipant joined(const TopicOptions& options, topics::DomainWat
   return {options.domain, options.config, overrides_of(options), std::move(watch)};
 }
 
+/// Empty where the command is to be a participant.
+void observe(std::optional<topics::DynamicObserver>& observer, const TopicOptions& options) {
+  const bool wants_history = options.from == "last";
+  if (options.as == "participant" || (options.as == "auto" && wants_history)) return;
+  if (wants_history) {
+    throw Exception(Error(ErrorKind::bad_argument, "an observer is given nothing that was kept for late joiners")
+                        .at("--as observer --from last")
+                        .fix("leave out one of the two"));
+  }
+  observer.emplace(options.domain, options.config, overrides_of(options));
+  if (options.as == "auto" && !observer->suffices()) observer.reset();
+}
+
 }  // namespace
 
 std::string place_of(const TopicOptions& options, const std::string& topic) {
@@ -41,10 +54,20 @@ std::string place_of(const TopicOptions& options, const std::string& topic) {
 
 TopicSession::TopicSession(const TopicOptions& options, topics::DomainWatch below)
     : options_(options), over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  begin(std::move(below), TopicUse::takes_part);
+}
+
+TopicSession::TopicSession(const TopicOptions& options, TopicUse use)
+    : options_(options), over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  begin({}, use);
+}
+
+void TopicSession::begin(topics::DomainWatch below, TopicUse use) {
   if (!over_) throw Exception(system_error("eventfd", errno));
   {
-    const JoinInterrupt interrupt(signals_, std::nullopt, nullptr, options.json ? ErrorForm::json : ErrorForm::text);
-    participant_.emplace(joined(options, std::move(below)));
+    const JoinInterrupt interrupt(signals_, std::nullopt, nullptr, options_.json ? ErrorForm::json : ErrorForm::text);
+    if (use == TopicUse::reads) observe(observer_, options_);
+    if (!observer_) participant_.emplace(joined(options_, std::move(below)));
   }
   watcher_ = value_or_throw(start_thread([this] { watch(); }));
 }
@@ -75,9 +98,19 @@ void TopicSession::say_if_held_up() const {
       "spindrift: still printing: the reader of standard output has stopped; another signal ends this process at once\n");
 }
 
+std::vector<topics::AnnouncedTopic> TopicSession::topics() const {
+  return observer_ ? observer_->topics() : participant_->topics();
+}
+
+topics::DynamicReader TopicSession::read(const topics::AnnouncedTopic& topic, const topics::DynamicReading& how) {
+  return observer_ ? observer_->read(topic, how) : participant_->read(topic, how);
+}
+
+std::optional<Error> TopicSession::failure() const { return observer_ ? observer_->failure() : participant_->failure(); }
+
 void TopicSession::require_going_on() const {
   if (unread_) throw Exception(output_error(EPIPE));
-  if (const auto failure = participant_->failure()) throw Exception(*failure);
+  if (const auto why = failure()) throw Exception(*why);
 }
 
 TopicSession::Clock::time_point TopicSession::patience() const {
@@ -89,7 +122,7 @@ std::optional<topics::AnnouncedTopic> TopicSession::find(const std::string& name
   const Clock::time_point until = options_.timeout_ms ? patience() : Clock::now();
   for (;;) {
     const std::uint64_t seen = topics::DynamicParticipant::changes();
-    for (topics::AnnouncedTopic& each : participant_->topics()) {
+    for (topics::AnnouncedTopic& each : topics()) {
       if (each.name == name) return std::move(each);
     }
     require_going_on();
@@ -101,7 +134,7 @@ std::optional<topics::AnnouncedTopic> TopicSession::find(const std::string& name
 
 Error TopicSession::not_there(const std::string& name) const {
   std::vector<std::string> names;
-  for (const topics::AnnouncedTopic& each : participant_->topics()) names.push_back(each.name);
+  for (const topics::AnnouncedTopic& each : topics()) names.push_back(each.name);
   std::string there;
   for (const std::string& each : names) {
     if (there.size() > 0) there += ", ";
@@ -113,8 +146,9 @@ Error TopicSession::not_there(const std::string& name) const {
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::string_view near = config::nearest(name, known);
+  const std::size_t others = observer_ ? observer_->participants() : participant_->others();
   const std::string what = names.empty()
-                               ? "there is no such topic, nor any other; " + std::to_string(participant_->others()) +
+                               ? "there is no such topic, nor any other; " + std::to_string(others) +
                                      " other participants are in the domain"
                                : "there is no such topic; there are: " + there;
   const std::string otherwise = "start a program that has it, or wait for one with --timeout";

@@ -1,5 +1,5 @@
-// A process that is a participant of a domain while it works on topics: its options, its signals, and the topic that it
-// looks for.
+// A process that is a participant of a domain while it works on topics, or an observer while it reads them: its options, its
+// signals, and the topic that it looks for.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include <spindrift/dds/dynamic_observer.hpp>
 #include <spindrift/dds/dynamic_participant.hpp>
 
 #include "options.hpp"
@@ -21,8 +22,12 @@ struct TopicOptions : CommandOptions {
   std::optional<std::uint64_t> timeout_ms;  ///< for the topic, and for each sample; nothing: no topic is waited for
   std::optional<std::uint64_t> count;
   std::string from;
+  std::string as = "auto";  ///< of commands that read: "auto", "participant" or "observer"
   std::vector<std::string> samples;
 };
+
+/// The part of a command in the domain. One that only reads is an observer, as its options say.
+enum class TopicUse : std::uint8_t { takes_part, reads };
 
 class TopicSession {
  public:
@@ -31,17 +36,23 @@ class TopicSession {
   /// Joins the domain; `below` is told of its group. Throws as DynamicParticipant. A signal before it has joined ends the
   /// process with code 130.
   explicit TopicSession(const TopicOptions& options, topics::DomainWatch below = {});
+  /// Observes it where that suffices, and else joins it. Throws as DynamicObserver, too; bad_argument: options that
+  /// contradict each other.
+  TopicSession(const TopicOptions& options, TopicUse use);
   ~TopicSession();
   TopicSession(const TopicSession&) = delete;
   TopicSession& operator=(const TopicSession&) = delete;
 
+  /// The participant of a session that takes part.
   [[nodiscard]] topics::DynamicParticipant& participant() noexcept { return *participant_; }
+  [[nodiscard]] std::vector<topics::AnnouncedTopic> topics() const;
+  [[nodiscard]] topics::DynamicReader read(const topics::AnnouncedTopic& topic, const topics::DynamicReading& how = {});
   /// For poll: readable once a signal has come.
   [[nodiscard]] int signal_descriptor() const noexcept { return signals_.descriptor(); }
   /// A signal asks this command to end.
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
-  /// The error that ended this participant; nothing: it goes on.
-  [[nodiscard]] std::optional<Error> failure() const { return participant_->failure(); }
+  /// The error that ended this participant, or observer; nothing: it goes on.
+  [[nodiscard]] std::optional<Error> failure() const;
   /// Throws what ended this participant, or that nobody reads standard output any more.
   void require_going_on() const;
   /// The end of a wait that begins now, by --timeout.
@@ -54,6 +65,7 @@ class TopicSession {
   [[nodiscard]] std::optional<topics::AnnouncedTopic> find(const std::string& name);
 
  private:
+  void begin(topics::DomainWatch below, TopicUse use);
   void watch();
   /// A signal has come: says so if the reader of standard output keeps this command from ending.
   void say_if_held_up() const;
@@ -64,7 +76,8 @@ class TopicSession {
   FileDescriptor over_;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> unread_{false};  // nobody reads standard output any more
-  std::optional<topics::DynamicParticipant> participant_;
+  std::optional<topics::DynamicParticipant> participant_;  // or:
+  std::optional<topics::DynamicObserver> observer_;
   std::thread watcher_;
 };
 

@@ -224,7 +224,7 @@ class Recordings(unittest.TestCase):
 
     def test_a_field_is_plotted_as_it_comes_and_of_a_recording(self):
         recorder = self.recorder('readings', '--count', 3)
-        plot = subprocess.Popen([SPINDRIFT, 'topic', 'plot', 'readings', 'counts[1]', '--count', '3'], stdout=subprocess.PIPE, text=True)
+        plot = subprocess.Popen([SPINDRIFT, 'topic', 'plot', 'readings', 'counts[1]', '--as', 'participant', '--count', '3'], stdout=subprocess.PIPE, text=True)
         until(lambda: json.loads(run('info', 'readings', '--json').stdout)['topic']['readers'] == 3, lambda: 'it does not read')
         for value in ('1.5', '-2', '1e300'):
             self.peer.tell(f'reading 4 {value}')
@@ -244,7 +244,7 @@ class Recordings(unittest.TestCase):
         self.assertIn('f2 has no value in any of the 2 samples of topic notes', run('plot', 'notes', 'f2', '--file', self.file, code=2).stderr)
 
     def test_a_field_that_no_sample_has_is_no_reason_to_wait_on(self):
-        plot = subprocess.Popen([SPINDRIFT, 'topic', 'plot', 'notes', 'f2', '--timeout', '1000'], stderr=subprocess.PIPE, text=True)
+        plot = subprocess.Popen([SPINDRIFT, 'topic', 'plot', 'notes', 'f2', '--as', 'participant', '--timeout', '1000'], stderr=subprocess.PIPE, text=True)
         while plot.poll() is None:
             self.peer.tell('note x')
         self.assertRegex(plot.communicate(timeout=PATIENCE)[1], r'f2 has no value in any of the \d+ samples that came for 1000 ms; fix: see what')

@@ -65,9 +65,9 @@ class Topics(unittest.TestCase):
         self.addCleanup(self.peer.end)
 
     def reading(self, *words, topic='readings', **options):
-        """A command that reads the topic by now."""
+        """A command that reads the topic by now, as a participant, whom others see."""
         before = info(topic)['topic']['readers']
-        process = subprocess.Popen([SPINDRIFT, 'topic', *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+        process = subprocess.Popen([SPINDRIFT, 'topic', *words, '--as', 'participant'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         until(lambda: info(topic)['topic']['readers'] > before, lambda: f'{words} does not read')
