@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t named_topics_max = 10;
 constexpr std::chrono::milliseconds reader_patience(1000);
+constexpr std::chrono::milliseconds shown_within(300);
 
 /// Standard output, if it is a pipe: its end can be waited for, as nobody reads it any more.
 pollfd reader_of_output() {
@@ -119,7 +120,9 @@ TopicSession::Clock::time_point TopicSession::patience() const {
 }
 
 std::optional<topics::AnnouncedTopic> TopicSession::find(const std::string& name) {
-  const Clock::time_point until = options_.timeout_ms ? patience() : Clock::now();
+  // A member shows what is new within some milliseconds, which a participant knows at once.
+  const Clock::time_point settled = Clock::now() + (observer_ ? shown_within : std::chrono::milliseconds(0));
+  const Clock::time_point until = options_.timeout_ms ? patience() : settled;
   for (;;) {
     const std::uint64_t seen = topics::DynamicParticipant::changes();
     for (topics::AnnouncedTopic& each : topics()) {
