@@ -61,8 +61,8 @@ class TopicPlayer {
         throw Exception(Error(ErrorKind::timed_out, fmt::format("{} readers of its topics came, of {} that it waits for",
                                                                 readers(), options_.readers))
                             .at(options_.file)
-                            .fix("start programs that read them (commands with --as participant), give a longer --timeout, or "
-                                 "begin at once: --readers 0"));
+                            .fix("start programs that read them (commands with --as participant), give a longer "
+                                 "--timeout, or begin at once: --readers 0"));
       }
       topics::DynamicParticipant::await_change(seen, until);
     }
