@@ -43,7 +43,8 @@ class TopicPlayer {
       : session_(session), options_(options), first_ns_(first_ns) {}
 
   void add(std::uint16_t channel, const topics::AnnouncedTopic& topic) {
-    tracks_.emplace(channel, Track{topic, session_.participant().write(topic)});
+    const std::string_view mark = options_.readers > 0 ? waits_for_readers : "";
+    tracks_.emplace(channel, Track{topic, session_.participant().write(topic, std::string(mark))});
   }
   /// False: a signal came. Throws timed_out.
   bool await_readers() {
@@ -61,8 +62,7 @@ class TopicPlayer {
         throw Exception(Error(ErrorKind::timed_out, fmt::format("{} readers of its topics came, of {} that it waits for",
                                                                 readers(), options_.readers))
                             .at(options_.file)
-                            .fix("start programs that read them (commands with --as participant), give a longer "
-                                 "--timeout, or begin at once: --readers 0"));
+                            .fix("start programs that read them, give a longer --timeout, or begin at once: --readers 0"));
       }
       topics::DynamicParticipant::await_change(seen, until);
     }

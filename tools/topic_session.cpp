@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -29,8 +30,11 @@ pollfd reader_of_output() {
   return {.fd = pipe ? STDOUT_FILENO : -1, .events = 0, .revents = 0};
 }
 
-topics::DynamicParticipant joined(const TopicOptions& options, topics::DomainWatch watch) {
-  return {options.domain, options.config, overrides_of(options), std::move(watch)};
+/// Whether a writer of it begins only when readers match.
+bool is_held_for_readers(const topics::AnnouncedTopic& topic) {
+  return std::ranges::any_of(topic.writers, [](const topics::EndpointFacts& each) {
+    return std::ranges::equal(each.qos.data.own, waits_for_readers);
+  });
 }
 
 /// Empty where the command is to be a participant.
@@ -65,12 +69,18 @@ TopicSession::TopicSession(const TopicOptions& options, TopicUse use)
 
 void TopicSession::begin(topics::DomainWatch below, TopicUse use) {
   if (!over_) throw Exception(system_error("eventfd", errno));
-  {
+  if (use == TopicUse::reads) {
     const JoinInterrupt interrupt(signals_, std::nullopt, nullptr, options_.json ? ErrorForm::json : ErrorForm::text);
-    if (use == TopicUse::reads) observe(observer_, options_);
-    if (!observer_) participant_.emplace(joined(options_, std::move(below)));
+    observe(observer_, options_);
   }
+  if (!observer_) join(std::move(below));
   watcher_ = value_or_throw(start_thread([this] { watch(); }));
+}
+
+void TopicSession::join(topics::DomainWatch below) {
+  const JoinInterrupt interrupt(signals_, std::nullopt, nullptr, options_.json ? ErrorForm::json : ErrorForm::text);
+  participant_.emplace(options_.domain, options_.config, overrides_of(options_), std::move(below));
+  observer_.reset();
 }
 
 TopicSession::~TopicSession() {
@@ -125,11 +135,18 @@ std::optional<topics::AnnouncedTopic> TopicSession::find(const std::string& name
   const Clock::time_point until = options_.timeout_ms ? patience() : settled;
   for (;;) {
     const std::uint64_t seen = topics::DynamicParticipant::changes();
+    bool is_held = false;
     for (topics::AnnouncedTopic& each : topics()) {
-      if (each.name == name) return std::move(each);
+      if (each.name != name) continue;
+      is_held = observer_ && options_.as == "auto" && is_held_for_readers(each);
+      if (!is_held) return std::move(each);
     }
     require_going_on();
     if (stopped_) return std::nullopt;
+    if (is_held) {
+      join({});
+      continue;
+    }
     if (Clock::now() >= until) throw Exception(not_there(name));
     topics::DynamicParticipant::await_change(seen, until);
   }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <spindrift/dds/dynamic_observer.hpp>
@@ -58,14 +59,16 @@ class TopicSession {
   /// The end of a wait that begins now, by --timeout.
   [[nodiscard]] Clock::time_point patience() const;
 
-  /// The topic of the options; waits for it if --timeout says so. Nothing: stopped. Throws bad_argument: it is not there,
-  /// and what is; timed_out.
+  /// The topic of the options; waits for it if --timeout says so. Where one of its writers waits for readers, a session that
+  /// observes of itself takes part from then on. Nothing: stopped. Throws bad_argument: it is not there, and what is;
+  /// timed_out.
   [[nodiscard]] std::optional<topics::AnnouncedTopic> find() { return find(options_.topic); }
   /// The same of another name.
   [[nodiscard]] std::optional<topics::AnnouncedTopic> find(const std::string& name);
 
  private:
   void begin(topics::DomainWatch below, TopicUse use);
+  void join(topics::DomainWatch below);
   void watch();
   /// A signal has come: says so if the reader of standard output keeps this command from ending.
   void say_if_held_up() const;
@@ -80,6 +83,9 @@ class TopicSession {
   std::optional<topics::DynamicObserver> observer_;
   std::thread watcher_;
 };
+
+/// The mark of writers that begin when readers match, whom an observer would not be.
+inline constexpr std::string_view waits_for_readers = "waits for readers";
 
 /// "topic readings of domain 0".
 [[nodiscard]] std::string place_of(const TopicOptions& options, const std::string& topic);
