@@ -171,6 +171,11 @@ class Recordings(unittest.TestCase):
         self.assertIn('{"sensor":1,"value":0.0,"mode":1,"counts":[1,2]}', line)
         player.kill()
         player.communicate()
+        # One that waits for the topic is there for it, though it observes as long as nobody has it.
+        early = subprocess.Popen([SPINDRIFT, 'topic', 'echo', 'readings', '--domain', '9', '--timeout', '60000', '--count', '3'],
+                                 stdout=subprocess.PIPE, text=True)
+        run('replay', self.file, '--domain', 9)
+        self.assertEqual(early.communicate(timeout=PATIENCE)[0].count('{"sensor":'), 3)
         self.assertIn('0 readers of its topics came', run('replay', self.file, '--domain', 8, '--timeout', 100, code=5).stderr)
         self.assertIn('topic x is not in the recording; there are: readings', run('replay', self.file, '--topics', 'x', code=2).stderr)
         self.assertIn('nothing lies between them', run('replay', self.file, '--from', 5, '--to', 1, code=2).stderr)
