@@ -125,10 +125,11 @@ std::size_t DynamicParticipant::others() const {
   }));
 }
 
-std::shared_ptr<TopicEntity> DynamicParticipant::topic_of(const AnnouncedTopic& topic) {
+std::shared_ptr<TopicEntity> DynamicParticipant::topic_of(const AnnouncedTopic& topic, const std::string& mark) {
   entity_->core()->take_part();
   if (topic.type == nullptr) throw Exception(*topic.fault);
-  return TopicEntity::make(entity_, topic.name, dynamic_type_support(*topic.type), topic_qos(topic), {});
+  const auto qos = topic_qos(topic) << TopicData(std::vector<std::uint8_t>(mark.begin(), mark.end()));
+  return TopicEntity::make(entity_, topic.name, dynamic_type_support(*topic.type), qos, {});
 }
 
 DynamicReader DynamicParticipant::read(const AnnouncedTopic& topic, const DynamicReading& how) {
@@ -148,9 +149,10 @@ bool DynamicParticipant::is_older(const EndpointId& endpoint) const {
   return theirs && (!own || *theirs < *own);
 }
 
-DynamicWriter DynamicParticipant::write(const AnnouncedTopic& topic, const std::string& mark) {
+DynamicWriter DynamicParticipant::write(const AnnouncedTopic& topic, const std::string& mark,
+                                        const std::string& topic_mark) {
   return inside([&] {
-    const auto entity = topic_of(topic);
+    const auto entity = topic_of(topic, topic_mark);
     dds::pub::qos::DataWriterQos qos(entity->qos());
     qos << Reliability(entity->qos().policy<Reliability>().kind(), DynamicWriter::try_for) << ownership_of(topic)
         << WriterDataLifecycle::ManuallyDisposeUnregisteredInstances() << user_data(mark);

@@ -57,8 +57,10 @@ class DynamicParticipant {
   [[nodiscard]] std::size_t others() const;
   /// Becomes a participant that has the topic. Throws refused, group_closed, and what the topic's description is wrong with.
   [[nodiscard]] DynamicReader read(const AnnouncedTopic& topic, const DynamicReading& how);
-  /// The same. What it writes is kept for late joiners as the topic's qualities say. `mark`: the writer's UserData.
-  [[nodiscard]] DynamicWriter write(const AnnouncedTopic& topic, const std::string& mark = {});
+  /// The same. What it writes is kept for late joiners as the topic's qualities say. `mark`: the writer's UserData;
+  /// `topic_mark`: the TopicData with which this participant has the topic, which others know before its writer.
+  [[nodiscard]] DynamicWriter write(const AnnouncedTopic& topic, const std::string& mark = {},
+                                    const std::string& topic_mark = {});
   /// Whether an endpoint's process was in the domain's group before this one. All participants agree on that.
   [[nodiscard]] bool is_older(const EndpointId& endpoint) const;
 
@@ -71,7 +73,7 @@ class DynamicParticipant {
   [[nodiscard]] std::optional<Error> failure() const;
 
  private:
-  [[nodiscard]] std::shared_ptr<TopicEntity> topic_of(const AnnouncedTopic& topic);
+  [[nodiscard]] std::shared_ptr<TopicEntity> topic_of(const AnnouncedTopic& topic, const std::string& mark = {});
 
   std::shared_ptr<ParticipantEntity> entity_;
 };

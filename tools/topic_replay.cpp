@@ -44,7 +44,7 @@ class TopicPlayer {
 
   void add(std::uint16_t channel, const topics::AnnouncedTopic& topic) {
     const std::string_view mark = options_.readers > 0 ? waits_for_readers : "";
-    tracks_.emplace(channel, Track{topic, session_.participant().write(topic, std::string(mark))});
+    tracks_.emplace(channel, Track{topic, session_.participant().write(topic, {}, std::string(mark))});
   }
   /// False: a signal came. Throws timed_out.
   bool await_readers() {

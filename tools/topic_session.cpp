@@ -30,10 +30,10 @@ pollfd reader_of_output() {
   return {.fd = pipe ? STDOUT_FILENO : -1, .events = 0, .revents = 0};
 }
 
-/// Whether a writer of it begins only when readers match.
+/// Whether some participant begins to write it only when readers match. It says so with the topic: a writer is known later.
 bool is_held_for_readers(const topics::AnnouncedTopic& topic) {
-  return std::ranges::any_of(topic.writers, [](const topics::EndpointFacts& each) {
-    return std::ranges::equal(each.qos.data.own, waits_for_readers);
+  return std::ranges::any_of(topic.participants, [](const topics::EndpointFacts& each) {
+    return std::ranges::equal(each.qos.data.topic, waits_for_readers);
   });
 }
 

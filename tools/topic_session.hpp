@@ -59,7 +59,7 @@ class TopicSession {
   /// The end of a wait that begins now, by --timeout.
   [[nodiscard]] Clock::time_point patience() const;
 
-  /// The topic of the options; waits for it if --timeout says so. Where one of its writers waits for readers, a session that
+  /// The topic of the options; waits for it if --timeout says so. Where a participant waits for its readers, a session that
   /// observes of itself takes part from then on. Nothing: stopped. Throws bad_argument: it is not there, and what is;
   /// timed_out.
   [[nodiscard]] std::optional<topics::AnnouncedTopic> find() { return find(options_.topic); }
@@ -84,7 +84,7 @@ class TopicSession {
   std::thread watcher_;
 };
 
-/// The mark of writers that begin when readers match, whom an observer would not be.
+/// The topic's mark at participants that begin to write when readers match, of whom an observer is none.
 inline constexpr std::string_view waits_for_readers = "waits for readers";
 
 /// "topic readings of domain 0".

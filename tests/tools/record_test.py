@@ -42,7 +42,7 @@ def records_of(data):
 
 
 def messages_of(path):
-    """Topic, schema and CDR of each message of a whole file, whose checksums hold."""
+    """Topic, schema, encoding, bytes and time in ns of each message of a whole file, whose checksums hold."""
     data = pathlib.Path(path).read_bytes()
     assert data[:8] == MAGIC and data[-8:] == MAGIC
     summary, _, crc = struct.unpack('<QQI', data[-28:-8])
@@ -64,7 +64,7 @@ def messages_of(path):
                     channels[struct.unpack_from('<H', part)[0]] = (topic, struct.unpack_from('<H', part, 2)[0], text_of(part, at)[0])
                 if inner == 0x05:
                     topic, schema, encoding = channels[struct.unpack_from('<H', part)[0]]
-                    found.append((topic, schemas[schema], encoding, part[22:]))
+                    found.append((topic, schemas[schema], encoding, part[22:], struct.unpack_from('<Q', part, 6)[0]))
         if opcode == 0x0b:
             assert struct.unpack_from('<Q', content)[0] == len(found)
             assert struct.unpack_from('<I', content, 22)[0] == chunks
@@ -131,7 +131,7 @@ class Recordings(unittest.TestCase):
         self.assertEqual(next_said(process.stderr), 'recording topic later\n')
         self.assertRegex(self.stop(process), r'^recorded 2 samples of 3 topics in ')
         self.peer.expect('note one 2 none')
-        by_topic = {topic: (schema, encoding, data) for topic, schema, encoding, data in messages_of(self.file)}
+        by_topic = {topic: (schema, encoding, data) for topic, schema, encoding, data, _ in messages_of(self.file)}
         (name, encoding, idl), cdr, data = by_topic['readings']
         self.assertEqual((name, encoding, cdr), ('peer::Reading', 'omgidl', 'cdr'))
         self.assertIn('@key int32 sensor;\n  double value;\n  uint8 mode;  // enum Mode\n  uint16 counts[2];', idl)
@@ -156,7 +156,8 @@ class Recordings(unittest.TestCase):
             run('replay', self.file, '--rate', rate)
             self.assertGreaterEqual(time.monotonic() - begin, least)
             self.peer.expect('reading 3 0 1 1 2', times)
-        run('replay', self.file, '--from', '0.15', '--to', '0.45')
+        one, two, three = (time_ns / 1e9 for *_, time_ns in messages_of(self.file))
+        run('replay', self.file, '--from', (two - one) / 2, '--to', (two + three) / 2 - one)
         run('pub', 'readings', '{"sensor": 9, "value": 0, "mode": 1, "counts": [1, 2]}')
         self.peer.expect('reading 9 0 1 1 2')
         self.assertEqual([self.peer.lines.count(f'reading {sensor} 0 1 1 2\n') for sensor in (1, 2, 3)], [3, 4, 3])
