@@ -34,6 +34,15 @@ class EmptyDirectory {
   std::filesystem::path path_ = std::filesystem::temp_directory_path() / ("bench-durable-" + std::to_string(::getpid()));
 };
 
+/// The rates over a time in which a busy machine, too, gets something done of each kind that is asked for.
+LoadRates rates_with(const DurableRun& run, GroupLoad load, bool durable, bool unlogged) {
+  for (;; load.watch *= 2) {
+    const LoadRates found = durable_load(run, load);
+    const bool all = (found.durable > 0 || !durable) && (found.unlogged > 0 || !unlogged);
+    if (all || load.watch > 10s) return found;
+  }
+}
+
 }  // namespace
 
 TEST_CASE("what a run left that a signal ended is removed by the next one in the same directory") {
@@ -78,25 +87,25 @@ TEST_CASE("rates are of what is durable at all members, and of what is in memory
   GroupLoad load;
   load.warm_up = 20ms;
   load.watch = 100ms;
-  const LoadRates durable = durable_load(run, load);
+  const LoadRates durable = rates_with(run, load, true, false);
   CHECK(durable.durable > 0);
   CHECK(durable.unlogged == 0);
   CHECK(durable.commits.messages > 0);
 
   load.unlogged = true;
-  const LoadRates both = durable_load(run, load);
+  const LoadRates both = rates_with(run, load, true, true);
   CHECK(both.durable > 0);
   CHECK(both.unlogged > 0);
 
   load.logging = Logging::one_at_a_time;
-  const LoadRates slow = durable_load(run, load);
+  const LoadRates slow = rates_with(run, load, true, true);
   CHECK(slow.durable > 0);
   CHECK(slow.unlogged > 0);
   CHECK(slow.commits.messages_each() <= 2);  // each of the two members has one on its way
 
   load.logging = Logging::none;
   load.plain_bytes = 4096;
-  const LoadRates unlogged = durable_load(run, load);
+  const LoadRates unlogged = rates_with(run, load, false, true);
   CHECK(unlogged.durable == 0);
   CHECK(unlogged.unlogged > 0);
   CHECK(unlogged.commits.batches == 0);

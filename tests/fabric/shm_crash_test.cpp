@@ -128,7 +128,7 @@ TEST_CASE("a peer is starved while its poller waits for a CPU or has one, and no
   while (a.fabric->starved(spinner)) std::this_thread::yield();  // it needs a moment to sleep
   over.release();
   poller.join();
-  CHECK_FALSE(a.fabric->starved(spinner));  // there is no such thread
+  while (a.fabric->starved(spinner)) std::this_thread::yield();  // there is no such thread, once the kernel has taken it off
   Child child(directory.path(), "2", "stay");
   const PeerId peer = await(a, Event::Kind::connected).peer;
   child.kill(SIGSTOP);
