@@ -37,8 +37,9 @@ Error error_of(ClientRefusal reason, const std::string& request, const std::stri
 }  // namespace
 
 ClientRefused client_refused(ClientRefusal reason, const ClientRequest& request, const std::string& subgroup) {
-  const std::string words =
-      "request " + std::to_string(request.number) + " of session " + std::to_string(request.session.number);
+  std::string words = "request " + std::to_string(request.number) + " of session " + std::to_string(request.session.number);
+  if (request.number < request.settled)
+    words += ", which itself says that all below " + std::to_string(request.settled) + " are,";
   return ClientRefused(reason, error_of(reason, words, subgroup));
 }
 

@@ -53,8 +53,7 @@ class EchoPrinter {
     const std::vector<topics::DynamicRead> come = reader_.take();
     const std::uint64_t lost = reader_.lost();
     if (lost > told_ && !options_.json) {
-      fmt::print(stderr, "spindrift: {} samples are missing: they came faster than they were printed, or were none\n",
-                 lost - told_);
+      fmt::print(stderr, "spindrift: {}\n", missing_text(lost - told_));
     }
     std::size_t lines = 0;
     for (const topics::DynamicRead& each : come) {

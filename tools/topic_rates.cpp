@@ -90,8 +90,7 @@ std::string delay_line(const Figures& figures) {
 using LineOf = std::string (*)(const Figures& figures);
 
 void print(const TopicOptions& options, const Figures& figures, LineOf line) {
-  const std::string lost =
-      figures.lost == 0 ? "" : fmt::format("; {} samples are missing: they came too fast, or were none", figures.lost);
+  const std::string lost = figures.lost == 0 ? "" : "; " + missing_text(figures.lost);
   value_or_throw(print_line(options.json ? json_line(figures) : line(figures) + lost));
 }
 

@@ -56,7 +56,8 @@ class TopicPlayer {
       if (readers() >= options_.readers) return true;
       if (session_.stopped()) return false;
       if (!std::exchange(told, true)) {
-        fmt::print(stderr, "waiting for {} reader{} of the topics\n", options_.readers, options_.readers == 1 ? "" : "s");
+        fmt::print(stderr, "waiting for {} reader{} of the topics; observers are none\n", options_.readers,
+                   options_.readers == 1 ? "" : "s");
       }
       if (Clock::now() >= until) {
         throw Exception(Error(ErrorKind::timed_out, fmt::format("{} readers of its topics came, of {} that it waits for",

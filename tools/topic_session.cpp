@@ -10,10 +10,13 @@
 #include <cerrno>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <spindrift/core/config/nearest.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/line_writer.hpp>
 
+#include "escaped.hpp"
 #include "output.hpp"
 
 namespace spindrift::tools {
@@ -51,6 +54,11 @@ void observe(std::optional<topics::DynamicObserver>& observer, const TopicOption
 }
 
 }  // namespace
+
+std::string missing_text(std::uint64_t samples) {
+  return fmt::format("{} missing: too fast, gone with the member that fed this command, or not to be read",
+                     samples == 1 ? "1 sample is" : std::to_string(samples) + " samples are");
+}
 
 std::string place_of(const TopicOptions& options, const std::string& topic) {
   const std::string domain = options.config.empty() ? "domain " + std::to_string(options.domain) : options.config;
@@ -144,6 +152,8 @@ std::optional<topics::AnnouncedTopic> TopicSession::find(const std::string& name
     require_going_on();
     if (stopped_) return std::nullopt;
     if (is_held) {
+      fmt::print(stderr, "joining the domain: topic {} is written once readers match, and observers are none\n",
+                 harmless(name));
       join({});
       continue;
     }

@@ -87,6 +87,9 @@ class TopicSession {
 /// The topic's mark at participants that begin to write when readers match, of whom an observer is none.
 inline constexpr std::string_view waits_for_readers = "waits for readers";
 
+/// "3 samples are missing: …", for people.
+[[nodiscard]] std::string missing_text(std::uint64_t samples);
+
 /// "topic readings of domain 0".
 [[nodiscard]] std::string place_of(const TopicOptions& options, const std::string& topic);
 [[nodiscard]] inline std::string place_of(const TopicOptions& options) { return place_of(options, options.topic); }

@@ -167,7 +167,7 @@ class Recordings(unittest.TestCase):
         self.assertEqual(loop.wait(PATIENCE), 0)
         # In a domain where nobody has the topic it is made, and waits for its reader.
         player = subprocess.Popen([SPINDRIFT, 'topic', 'replay', self.file, '--domain', '7'], stderr=subprocess.PIPE, text=True)
-        self.assertEqual(next_said(player.stderr), 'waiting for 1 reader of the topics\n')
+        self.assertEqual(next_said(player.stderr), 'waiting for 1 reader of the topics; observers are none\n')
         line = run('echo', 'readings', '--domain', 7, '--timeout', 60000, '--count', 1).stdout
         self.assertIn('{"sensor":1,"value":0.0,"mode":1,"counts":[1,2]}', line)
         player.kill()
