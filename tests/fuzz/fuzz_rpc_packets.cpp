@@ -77,7 +77,7 @@ class Node final : public CallHandler, public SessionHandler, public RequestHand
   void on_request(IncomingRequest& request) override;
   void on_answer(CallAnswer&& answer) override;
   void on_session(SessionId session, SessionChange change) override {
-    if (change == SessionChange::connected) return;
+    if (place_ == hostile || change == SessionChange::connected) return;
     for (const auto& [to, mine] : sessions) expect(mine != session || to == hostile, "honest sessions stay");
   }
   void check() const {
