@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,11 +11,11 @@
 #include <vector>
 
 #include <spindrift/core/result.hpp>
-#include <spindrift/store/storage.hpp>
+#include <spindrift/store/forwarding_storage.hpp>
 
 namespace spindrift::store {
 
-class HeldStorage final : public Storage {
+class HeldStorage final : public ForwardingStorage {
  public:
   /// So many segments are held, each of which takes a descriptor. An owner that trims more of them away than that while the
   /// journal is read once makes the reader miss some.
@@ -27,16 +27,8 @@ class HeldStorage final : public Storage {
   /// Those of now, and of the segments that are held.
   [[nodiscard]] Result<std::vector<std::string>> names() override;
   [[nodiscard]] Result<std::unique_ptr<StoredFile>> open(std::string_view name) override;
-  [[nodiscard]] std::string place(std::string_view name) const override { return files_->place(name); }
-
-  // Bugs:
-  [[nodiscard]] Result<std::unique_ptr<StoredFile>> create(std::string_view name, std::uint64_t bytes) override;
-  [[nodiscard]] Result<void> rename(std::string_view from, std::string_view to) override;
-  [[nodiscard]] Result<void> remove(std::string_view name) override;
-  [[nodiscard]] Result<void> sync_names() override;
 
  private:
-  std::unique_ptr<Storage> files_;
   std::map<std::string, std::shared_ptr<StoredFile>, std::less<>> held_;
 };
 

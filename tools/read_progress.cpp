@@ -13,31 +13,18 @@ namespace {
 
 constexpr std::chrono::seconds before_drawing(1);
 
-class WatchedFile final : public store::StoredFile {
+class WatchedFile final : public store::ForwardingFile {
  public:
   WatchedFile(std::unique_ptr<store::StoredFile> file, ReadProgress& progress)
-      : file_(std::move(file)), progress_(progress) {}
+      : ForwardingFile(std::move(file)), progress_(progress) {}
 
-  [[nodiscard]] std::uint64_t bytes() const noexcept override { return file_->bytes(); }
   [[nodiscard]] Result<void> read(std::uint64_t at, std::span<std::byte> to) override {
-    auto done = file_->read(at, to);
+    auto done = ForwardingFile::read(at, to);
     progress_.add(to.size());
     return done;
   }
-  [[nodiscard]] Result<void> write(std::uint64_t at, std::span<const std::byte> from) override {
-    return file_->write(at, from);
-  }
-  [[nodiscard]] Result<void> write_durably(std::uint64_t at, std::span<const std::byte> from) override {
-    return file_->write_durably(at, from);
-  }
-  [[nodiscard]] Result<void> begin_write(std::uint64_t at, std::span<const std::byte> from) override {
-    return file_->begin_write(at, from);
-  }
-  [[nodiscard]] Result<void> finish_write() override { return file_->finish_write(); }
-  [[nodiscard]] Result<void> sync() override { return file_->sync(); }
 
  private:
-  std::unique_ptr<store::StoredFile> file_;
   ReadProgress& progress_;
 };
 
@@ -58,19 +45,9 @@ void ReadProgress::finish() {
 }
 
 Result<std::unique_ptr<store::StoredFile>> WatchedStorage::open(std::string_view name) {
-  auto file = files_->open(name);
+  auto file = ForwardingStorage::open(name);
   if (!file || progress_ == nullptr) return file;
   return std::unique_ptr<store::StoredFile>(std::make_unique<WatchedFile>(std::move(file).value(), *progress_));
 }
-
-Result<std::unique_ptr<store::StoredFile>> WatchedStorage::create(std::string_view name, std::uint64_t bytes) {
-  return files_->create(name, bytes);
-}
-
-Result<void> WatchedStorage::rename(std::string_view from, std::string_view to) { return files_->rename(from, to); }
-
-Result<void> WatchedStorage::remove(std::string_view name) { return files_->remove(name); }
-
-Result<void> WatchedStorage::sync_names() { return files_->sync_names(); }
 
 }  // namespace spindrift::tools

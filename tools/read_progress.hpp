@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include <spindrift/core/clock.hpp>
-#include <spindrift/store/storage.hpp>
+#include <spindrift/store/forwarding_storage.hpp>
 
 #include "progress_bar.hpp"
 
@@ -35,24 +35,15 @@ class ReadProgress {
 };
 
 /// The files of another storage, whose reads are told; changes nothing. What it opened does not outlive `progress`.
-class WatchedStorage final : public store::Storage {
+class WatchedStorage final : public store::ForwardingStorage {
  public:
-  explicit WatchedStorage(std::unique_ptr<store::Storage> files) : files_(std::move(files)) {}
+  explicit WatchedStorage(std::unique_ptr<store::Storage> files) : ForwardingStorage(std::move(files)) {}
   /// Null: nobody is told any more. It outlives this, or is taken back.
   void tell(ReadProgress* progress) noexcept { progress_ = progress; }
 
-  [[nodiscard]] Result<std::vector<std::string>> names() override { return files_->names(); }
   [[nodiscard]] Result<std::unique_ptr<store::StoredFile>> open(std::string_view name) override;
-  [[nodiscard]] std::string place(std::string_view name) const override { return files_->place(name); }
-
-  // Bugs:
-  [[nodiscard]] Result<std::unique_ptr<store::StoredFile>> create(std::string_view name, std::uint64_t bytes) override;
-  [[nodiscard]] Result<void> rename(std::string_view from, std::string_view to) override;
-  [[nodiscard]] Result<void> remove(std::string_view name) override;
-  [[nodiscard]] Result<void> sync_names() override;
 
  private:
-  std::unique_ptr<store::Storage> files_;
   ReadProgress* progress_ = nullptr;
 };
 

@@ -15,6 +15,7 @@
 
 #include <spindrift/group/node_journal.hpp>
 #include <spindrift/group/stored_logs.hpp>
+#include <spindrift/store/forwarding_storage.hpp>
 
 namespace spindrift::group {
 
@@ -36,41 +37,33 @@ struct DiskFaults {
   std::atomic<bool> failing{false};  ///< writes fail
 };
 
-class FaultyFile final : public store::StoredFile {
+class FaultyFile final : public store::ForwardingFile {
  public:
-  FaultyFile(DiskFaults& faults, std::unique_ptr<StoredFile> file) : faults_(faults), file_(std::move(file)) {}
-  [[nodiscard]] std::uint64_t bytes() const noexcept override { return file_->bytes(); }
-  Result<void> read(std::uint64_t at, std::span<std::byte> to) override { return file_->read(at, to); }
-  Result<void> write(std::uint64_t at, std::span<const std::byte> from) override { return file_->write(at, from); }
+  FaultyFile(DiskFaults& faults, std::unique_ptr<StoredFile> file) : ForwardingFile(std::move(file)), faults_(faults) {}
   Result<void> write_durably(std::uint64_t at, std::span<const std::byte> from) override {
     if (faults_.failing) return Error(ErrorKind::resource, "the disk is broken");
-    return file_->write_durably(at, from);
+    return ForwardingFile::write_durably(at, from);
   }
   Result<void> begin_write(std::uint64_t at, std::span<const std::byte> from) override {
     if (faults_.failing) return Error(ErrorKind::resource, "the disk is broken");
-    return file_->begin_write(at, from);
+    return ForwardingFile::begin_write(at, from);
   }
-  Result<void> finish_write() override { return file_->finish_write(); }
-  Result<void> sync() override { return file_->sync(); }
 
  private:
   DiskFaults& faults_;
-  std::unique_ptr<StoredFile> file_;
 };
 
-class FaultyStorage final : public store::Storage {
+class FaultyStorage final : public store::ForwardingStorage {
  public:
-  FaultyStorage(DiskFaults& faults, std::unique_ptr<Storage> storage) : faults_(faults), storage_(std::move(storage)) {}
-  Result<std::vector<std::string>> names() override { return storage_->names(); }
+  FaultyStorage(DiskFaults& faults, std::unique_ptr<Storage> storage)
+      : ForwardingStorage(std::move(storage)), faults_(faults) {}
   Result<std::unique_ptr<store::StoredFile>> create(std::string_view name, std::uint64_t bytes) override {
     if (faults_.full) return Error(ErrorKind::disk_full, "the disk is full");
-    return faulty(storage_->create(name, bytes));
+    return faulty(ForwardingStorage::create(name, bytes));
   }
-  Result<std::unique_ptr<store::StoredFile>> open(std::string_view name) override { return faulty(storage_->open(name)); }
-  Result<void> rename(std::string_view from, std::string_view to) override { return storage_->rename(from, to); }
-  Result<void> remove(std::string_view name) override { return storage_->remove(name); }
-  Result<void> sync_names() override { return storage_->sync_names(); }
-  [[nodiscard]] std::string place(std::string_view name) const override { return storage_->place(name); }
+  Result<std::unique_ptr<store::StoredFile>> open(std::string_view name) override {
+    return faulty(ForwardingStorage::open(name));
+  }
 
  private:
   Result<std::unique_ptr<store::StoredFile>> faulty(Result<std::unique_ptr<store::StoredFile>> file) {
@@ -78,7 +71,6 @@ class FaultyStorage final : public store::Storage {
     return std::unique_ptr<store::StoredFile>(std::make_unique<FaultyFile>(faults_, std::move(file).value()));
   }
   DiskFaults& faults_;
-  std::unique_ptr<Storage> storage_;
 };
 
 /// Segments of few blocks, so that a log lies in many.
