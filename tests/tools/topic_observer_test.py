@@ -11,33 +11,10 @@ import sys
 import tempfile
 import unittest
 
+from typed_peer import PATIENCE, TypedPeer
 from waiting import until
 
 SPINDRIFT, PEER = sys.argv[1:3]
-PATIENCE = 100
-
-
-class Peer:
-    """A program with types, the only participant."""
-
-    def __init__(self):
-        self.process = subprocess.Popen([PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.expect('ready')
-
-    def expect(self, line):
-        for said in self.process.stdout:
-            if said.rstrip('\n') == line:
-                return
-        raise AssertionError(f'the program ended before it said {line}')
-
-    def tell(self, line):
-        self.process.stdin.write(line + '\n')
-        self.process.stdin.flush()
-        self.expect('done')
-
-    def end(self):
-        self.process.kill()
-        self.process.communicate()
 
 
 def status():
@@ -53,8 +30,8 @@ class Observers(unittest.TestCase):
         os.environ['SPINDRIFT_RUNTIME_DIRECTORY'] = scratch.name
 
     def peer(self):
-        peer = Peer()
-        self.addCleanup(peer.end)
+        peer = TypedPeer(PEER)
+        self.addCleanup(peer.kill)
         return peer
 
     def command(self, *words):
@@ -137,7 +114,7 @@ class Observers(unittest.TestCase):
         first = self.peer()
         self.command('echo', 'readings', '--as', 'observer')
         self.write_until(first, 1.5)
-        first.end()
+        first.kill()
         until(lambda: any(each.endswith('no writers\n') for each in self.lines()), lambda: f'its end is not told: {self.lines()}')
         second = self.peer()
         self.write_until(second, 2.5)

@@ -11,10 +11,10 @@ import sys
 import tempfile
 import unittest
 
+from typed_peer import PATIENCE, TypedPeer
 from waiting import next_said, said_by, until
 
 SPINDRIFT, PEER = sys.argv[1:3]
-PATIENCE = 100
 
 
 def run(*words, code=0, **options):
@@ -32,36 +32,12 @@ def members():
     return sum(each['condition'] == 'active' for each in json.loads(status.stdout)['nodes'])
 
 
-class Peer:
-    def __init__(self):
-        self.process = subprocess.Popen([PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.expect('ready')
-
-    def expect(self, line):
-        """Reads up to that line."""
-        for said in self.process.stdout:
-            if said.rstrip('\n') == line:
-                return
-        raise AssertionError(f'the program ended before it said {line}')
-
-    def tell(self, line):
-        self.process.stdin.write(line + '\n')
-        self.process.stdin.flush()
-        self.expect('done')
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        assert self.process.wait(PATIENCE) == 0
-        self.process.stdout.close()
-
-
 class Topics(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix='spindrift-topic-')
         self.addCleanup(scratch.cleanup)
         os.environ['SPINDRIFT_RUNTIME_DIRECTORY'] = scratch.name
-        self.peer = Peer()
+        self.peer = TypedPeer(PEER)
         self.addCleanup(self.peer.end)
 
     def reading(self, *words, topic='readings', **options):
