@@ -3,9 +3,9 @@
 #include <spindrift/group/feed_cursor.hpp>
 #include <spindrift/group/observer_frames.hpp>
 
-#include <algorithm>
 #include <vector>
 
+#include "cut_stream.hpp"
 #include "fuzz.hpp"
 
 namespace {
@@ -13,32 +13,10 @@ namespace {
 using namespace spindrift;
 using namespace spindrift::group;
 using spindrift::fuzz::Choices;
+using spindrift::fuzz::CutStream;
 using spindrift::fuzz::expect;
 
-/// Gives bytes in parts of that size.
-class Parts final : public fabric::tcp::UnprovenStream {
- public:
-  Parts(std::span<const std::byte> bytes, std::size_t at_once) : rest_(bytes), at_once_(at_once) {}
-
-  [[nodiscard]] Result<std::size_t> read(std::span<const iovec> to) override {
-    expect(to[0].iov_len > 0 && to[0].iov_len <= 3 * came_ + (std::size_t{256} << 10U), "memory grows with what came");
-    const std::size_t count = std::min({to[0].iov_len, at_once_, rest_.size()});
-    std::copy_n(rest_.begin(), count, static_cast<std::byte*>(to[0].iov_base));
-    rest_ = rest_.subspan(count);
-    came_ += count;
-    return count;
-  }
-  [[nodiscard]] std::size_t known() const noexcept override { return rest_.size(); }
-  [[nodiscard]] bool holds_bytes() const noexcept override { return !rest_.empty(); }
-  [[nodiscard]] Result<std::size_t> write(std::span<const iovec>) override { return 0; }
-  [[nodiscard]] Result<bool> flush() override { return true; }
-  [[nodiscard]] int descriptor() const noexcept override { return -1; }
-
- private:
-  std::span<const std::byte> rest_;
-  const std::size_t at_once_;
-  std::size_t came_ = 0;
-};
+constexpr CutStream::Room room{.first = std::size_t{256} << 10U, .times = 3};
 
 struct Outcome {
   std::vector<std::vector<std::byte>> frames;
@@ -47,7 +25,7 @@ struct Outcome {
 };
 
 Outcome outcome_of(std::span<const std::byte> bytes, std::size_t at_once, std::size_t body_bytes_max) {
-  Parts parts(bytes, at_once);
+  CutStream parts(bytes, at_once, room);
   FrameBuffer buffer(body_bytes_max);
   FeedCursor cursor(DeliveryMode::ordered, {});
   Outcome outcome;
