@@ -68,6 +68,7 @@ class EntitySource final : public DynamicSource {
     });
     return lost + backlog_->dropped;
   }
+  bool more_may_be_lost() const override { return false; }  // a member is given all
 
  private:
   std::shared_ptr<ReaderEntity> entity_;

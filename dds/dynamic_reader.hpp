@@ -54,6 +54,7 @@ class DynamicSource {
   /// All that has come since the last call. Throws what ended it.
   [[nodiscard]] virtual std::vector<ReadSample> take() = 0;
   [[nodiscard]] virtual std::uint64_t lost() const = 0;
+  [[nodiscard]] virtual bool more_may_be_lost() const = 0;
 };
 
 /// Reads all that comes of a topic, of writers of any partition and quality. What nobody takes is dropped, or held, as its
@@ -66,6 +67,9 @@ class DynamicReader {
   /// How many samples were lost so far: dropped because nobody took them, or no sample of the type; or, where an observer
   /// reads, overtaken.
   [[nodiscard]] std::uint64_t lost() const { return source_->lost(); }
+  /// An observer was overtaken behind the last message of some writer, of which nothing has come since: whether more samples
+  /// are lost than `lost` counts is not known.
+  [[nodiscard]] bool more_may_be_lost() const { return source_->more_may_be_lost(); }
 
  private:
   std::unique_ptr<DynamicSource> source_;

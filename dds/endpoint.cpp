@@ -80,6 +80,8 @@ bool fits(const std::string& some, const std::string& other) {
   return some == other || fnmatch(some.c_str(), other.c_str(), 0) == 0 || fnmatch(other.c_str(), some.c_str(), 0) == 0;
 }
 
+std::string node_of(const EndpointId& id) { return "node " + std::to_string(id.node); }
+
 const char* quality(const EndpointQos& qos) {
   return qos.reliability == 0 ? "BEST_EFFORT, sent unordered" : "RELIABLE, sent in one order";
 }
@@ -180,17 +182,19 @@ bool partitions_meet(const std::vector<std::string>& some, const std::vector<std
   });
 }
 
+std::optional<std::string> type_refusal(const EndpointFacts& here, const EndpointFacts& there) {
+  if (assignable(there.type, here.type)) return std::nullopt;
+  const std::string first = first_difference(here.type, there.type);
+  return "its type is another one at " + node_of(there.id) + ": " + (first.empty() ? "" : first + ": ") +
+         words_of_difference(here.type, there.type);
+}
+
 std::optional<std::string> EndpointTable::add(EndpointFacts facts) {
   for (const auto& [id, other] : all_) {
     if (other.topic != facts.topic || other.kind != EndpointKind::topic || facts.kind != EndpointKind::topic) continue;
-    const std::string owner = "node " + std::to_string(id.node);
-    if (!assignable(other.type, facts.type)) {
-      const std::string first = first_difference(facts.type, other.type);
-      return "its type is another one at " + owner + ": " + (first.empty() ? "" : first + ": ") +
-             words_of_difference(facts.type, other.type);
-    }
+    if (auto refusal = type_refusal(facts, other)) return refusal;
     if (other.qos.reliability != facts.qos.reliability) {
-      return "its Reliability is another one at " + owner + ": here it is " + quality(facts.qos) + ", there " +
+      return "its Reliability is another one at " + node_of(id) + ": here it is " + quality(facts.qos) + ", there " +
              quality(other.qos);
     }
   }

@@ -119,6 +119,9 @@ struct QosMismatch {
 /// Some name of the one fits some of the other; no names are the name "".
 [[nodiscard]] bool partitions_meet(const std::vector<std::string>& some, const std::vector<std::string>& others);
 
+/// Why one of a topic here cannot have it with another there: their types differ. Nothing: it can.
+[[nodiscard]] std::optional<std::string> type_refusal(const EndpointFacts& here, const EndpointFacts& there);
+
 /// All topics, writers and readers of the domain. The same at all participants after the same messages and views.
 class EndpointTable {
  public:

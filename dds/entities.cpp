@@ -56,14 +56,29 @@ void rethrow(const Error& error) {
   throw dds::core::Error(words);
 }
 
+void check_domain(std::uint32_t domain) {
+  constexpr std::uint32_t domain_max = 232;
+  if (domain > domain_max)
+    throw dds::core::InvalidArgumentError("domain " + std::to_string(domain) + ": a domain's id is 0 to 232");
+}
+
+void check_topic(const std::string& name, const TypeSupport& type) {
+  if (name.empty() || name.size() > topic_name_bytes_max)
+    throw dds::core::InvalidArgumentError("a topic's name has 1 to 256 bytes, not " + std::to_string(name.size()));
+  if (builtin_kind(name))
+    throw dds::core::InvalidArgumentError("topic " + name + " is one of DDS's own; read it by dds::sub::builtin_subscriber");
+  if (std::max(type.description.size(), type.named.size()) > description_bytes_max)
+    throw dds::core::InvalidArgumentError("type " + type.name +
+                                          ": its description has more than 16384 bytes; use fewer fields, or shorter names");
+}
+
 using dds::core::InstanceHandle;
 
 ParticipantEntity::ParticipantEntity(std::uint32_t domain, const dds::domain::qos::DomainParticipantQos& qos,
                                      const std::string& file)
     : qos_(qos) {
   check(qos);
-  if (domain > 232)
-    throw dds::core::InvalidArgumentError("domain " + std::to_string(domain) + ": a domain's id is 0 to 232");
+  check_domain(domain);
   core_ = outside([&] {
     check_may_wait("joining a domain");
     return DomainCore::join(domain, told(qos), DomainCore::config(domain, file));
@@ -270,13 +285,7 @@ TopicEntity::TopicEntity(std::shared_ptr<ParticipantEntity> participant, const s
   core_ = std::make_shared<TopicCore>();
   core_->board = std::make_shared<StatusBoard>(participant_->core()->listeners(), participant_->board());
   check(qos);
-  if (name.empty() || name.size() > topic_name_bytes_max)
-    throw dds::core::InvalidArgumentError("a topic's name has 1 to 256 bytes, not " + std::to_string(name.size()));
-  if (builtin_kind(name))
-    throw dds::core::InvalidArgumentError("topic " + name + " is one of DDS's own; read it by dds::sub::builtin_subscriber");
-  if (std::max(type.description.size(), type.named.size()) > description_bytes_max)
-    throw dds::core::InvalidArgumentError("type " + type.name +
-                                          ": its description has more than 16384 bytes; use fewer fields, or shorter names");
+  check_topic(name, type);
 }
 
 void TopicEntity::enable() {

@@ -18,9 +18,8 @@ namespace spindrift::topics {
 namespace {
 
 constexpr std::size_t messages_at_once = 1024;
-/// A member shows within some milliseconds what is new of a type, unless it is held up.
-constexpr std::chrono::milliseconds type_patience(500);
-constexpr std::chrono::milliseconds between_types(1);
+/// A member shows within some milliseconds what is new of a type or writer, unless it is held up.
+constexpr std::chrono::milliseconds shown_patience(500);
 constexpr std::size_t strange_types_max = 64;
 /// A member answers within some milliseconds, unless it is held up.
 constexpr std::chrono::milliseconds feed_patience(500);
@@ -33,24 +32,15 @@ FileDescriptor made_event() {
   return event;
 }
 
-EndpointFacts facts_of(const AnnouncedTopic& topic, const DynamicReading& how) {
-  EndpointFacts facts{.kind = EndpointKind::reader, .topic = topic.name, .type = topic.description};
-  facts.qos = requested(reader_qos(topic, how), any_partition(), topic_qos(topic));
-  return facts;
-}
-
-void check(const AnnouncedTopic& topic, const DynamicReading& how) {
-  if (topic.type == nullptr) throw Exception(*topic.fault);
-  if (!how.from_last && how.held_max == 0) return;
-  const char* const what = "an observer reads what comes from now on: it is given no history, and holds up no writer";
-  throw Exception(Error(ErrorKind::unsupported, what)
-                      .at("topic " + topic.name)
-                      .fix("read it as a participant (--as participant)"));
-}
-
 std::string subgroup_of(const ShownDomain& shown, const std::string& topic) {
   const auto found = shown.carriers.find(topic);
   return found == shown.carriers.end() ? topic_subgroup_name(topic) : found->second;
+}
+
+Error other_type(const std::string& topic, const std::string& why) {
+  return Error(ErrorKind::refused, why)
+      .at("topic " + topic)
+      .fix("let all programs that use it be of one release, or give one of them another name for its topic");
 }
 
 /// Nobody is there who has the subgroup, which may change.
@@ -58,19 +48,21 @@ bool may_come(const Error& why) { return why.kind() == ErrorKind::timed_out || w
 
 }  // namespace
 
-ObservedReader::ObservedReader(const Config& config, const AnnouncedTopic& topic, const DynamicReading& how,
-                               EndpointsWatch& watch)
+ObservedReader::ObservedReader(const Config& config, ObservedTopic topic, EndpointsWatch& watch)
     : config_(config),
-      topic_(topic.name),
+      topic_(topic.facts.topic),
+      strangers_(topic.strangers),
       watch_(watch),
       wakes_(made_event()),
-      listeners_(monitor_),
-      backlog_(std::make_shared<ReaderBacklog>()) {
-  check(topic, how);
-  types_.open(dynamic_type_support(*topic.type));
-  core_ = std::make_unique<ReaderCore>(facts_of(topic, how), cache_rules(reader_qos(topic, how)),
-                                       std::make_shared<StatusBoard>(listeners_));
-  core_->set_filter(ReaderBacklog::filter(backlog_, how.bytes_max));
+      listeners_(monitor_) {
+  types_.open(*topic.type);
+  core_ = std::make_unique<ReaderCore>(std::move(topic.facts), topic.rules, std::make_shared<StatusBoard>(listeners_));
+  core_->set_filter(std::move(topic.filter));
+  {
+    const std::lock_guard lock(monitor_.mutex);
+    take_in(watch_.newest());
+    if (failure_) throw Exception(*failure_);
+  }
   watch_.tell(wakes_.get());
   auto thread = start_thread([this] { run(); });
   if (!thread) watch_.forget(wakes_.get());
@@ -83,39 +75,58 @@ ObservedReader::~ObservedReader() {
   stops_ = true;
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(wakes_.get(), &one, sizeof one);
+  ProcessBell::of_process().ring();
   thread_.join();
   watch_.forget(wakes_.get());
 }
 
-std::vector<ReadSample> ObservedReader::take() {
+std::vector<ReadSample> ObservedReader::get(const SampleSelection& which, bool take) {
   const std::lock_guard lock(monitor_.mutex);
-  // All that counts is taken below; what comes meanwhile counts until the next call.
-  backlog_->bytes = 0;
   core_->board().clear_data();
-  std::vector<ReadSample> samples = core_->cache().get({}, true, wall_ns());
+  std::vector<ReadSample> samples = core_->cache().get(which, take, wall_ns());
   if (samples.empty() && failure_) throw Exception(*failure_);
   return samples;
 }
 
 std::uint64_t ObservedReader::lost() const {
   const std::lock_guard lock(monitor_.mutex);
-  return static_cast<std::uint64_t>(core_->statuses().lost.total_count()) + backlog_->dropped + heard_.missed;
+  return static_cast<std::uint64_t>(core_->statuses().lost.total_count()) + heard_.missed;
+}
+
+bool ObservedReader::more_may_be_lost() const {
+  const std::lock_guard lock(monitor_.mutex);
+  return heard_.silent_gone || !heard_.silent.empty();
+}
+
+std::vector<EndpointFacts> ObservedReader::matched() const {
+  const std::lock_guard lock(monitor_.mutex);
+  std::vector<EndpointFacts> writers;
+  for (const auto& [id, facts] : core_->matched()) writers.push_back(facts);
+  return writers;
+}
+
+std::uint32_t ObservedReader::status_changes() const {
+  const std::lock_guard lock(monitor_.mutex);
+  return core_->board().changed() & StatusBit::data;
 }
 
 void ObservedReader::run() {
+  std::optional<Error> failure;
   try {
     while (!stops_) {
       if (read_on()) wait();
     }
+    return;
   } catch (const Exception& thrown) {
-    end(thrown.error());
+    failure = thrown.error();
   } catch (const std::bad_alloc&) {
-    end(out_of_memory());
+    failure = out_of_memory();
   }
+  const std::lock_guard lock(monitor_.mutex);
+  fail(*failure);
 }
 
-void ObservedReader::end(const Error& why) {
-  const std::lock_guard lock(monitor_.mutex);
+void ObservedReader::fail(const Error& why) {
   failure_ = why;
   core_->on_closed(why.to_string());
   monitor_.changed.notify_all();
@@ -127,11 +138,13 @@ bool ObservedReader::read_on() {
   {
     const std::lock_guard lock(monitor_.mutex);
     take_in(shown);
+    if (failure_) throw Exception(*failure_);
   }
   std::size_t messages = 0;
   try {
     if (!observer_) {
-      const ObserverHandlers handlers{.on_message = [this](const Delivery& each) { on_message(each); }, .on_gap = nullptr};
+      const ObserverHandlers handlers{.on_message = [this](const Delivery& each) { on_message(each); },
+                                      .on_gap = [this](const Gap&) { on_gap(); }};
       observer_.emplace(config_, subgroup_of(*shown, topic_), handlers);
     }
     messages = observer_->poll(messages_at_once);
@@ -140,7 +153,8 @@ bool ObservedReader::read_on() {
     observer_.reset();
   }
   const std::lock_guard lock(monitor_.mutex);
-  if (messages < messages_at_once) drop_gone(*shown);
+  // Something newer was taken in while that was read: it is for the next time, and what is older knows less.
+  if (messages < messages_at_once && heard_.shown == shown) drop_gone(*shown);
   core_->tell();
   if (!fed_ && observer_ && observer_->source()) {
     fed_ = true;
@@ -165,14 +179,23 @@ void ObservedReader::on_message(const Delivery& delivery) {
   // Members' own messages travel there, too, and what is none of them members tell in their logs.
   if (!message || message->header.topic != digest_of_topic(topic_)) return;
   await_type(message->header.type);
+  if (strangers_ == Strangers::awaited) await_writer(message->header.writer);
   const std::lock_guard lock(monitor_.mutex);
   apply(*message, delivery.view);
+}
+
+// How many messages it is says little: they may be of others. A writer's next one tells by its number.
+void ObservedReader::on_gap() {
+  const std::lock_guard lock(monitor_.mutex);
+  for (const auto& [id, writer] : heard_.writers) heard_.silent.insert(id);
+  if (heard_.writers.empty()) heard_.silent_gone = true;
 }
 
 ObservedReader::Writer& ObservedReader::known(const SampleEnvelope& header, ViewId view) {
   const auto [writer, fresh] = heard_.writers.try_emplace(header.writer);
   if (!fresh) return writer->second;
   writer->second.since = view;
+  if (strangers_ == Strangers::awaited) return writer->second;
   EndpointFacts facts = core_->facts();  // of the qualities that this reader asks for
   facts.id = header.writer;
   facts.kind = EndpointKind::writer;
@@ -186,12 +209,16 @@ void ObservedReader::apply(const SampleMessage& message, ViewId view) {
   if (header.sequence <= writer.last) return;  // another member feeds the observer, of an unordered subgroup
   if (writer.last != 0) heard_.missed += header.sequence - writer.last - 1;
   writer.last = header.sequence;
+  heard_.silent.erase(header.writer);
   if (static_cast<SampleKind>(header.kind) == SampleKind::gone) {
     heard_.ended.insert(header.writer);
     heard_.writers.erase(header.writer);
     return core_->on_writer_gone(header.writer, false);
   }
-  if (!core_->wants(header.writer)) return;
+  if (!core_->wants(header.writer)) {
+    if (strangers_ == Strangers::awaited && !writer.shown) ++heard_.missed;  // it may be one that this reader matches
+    return;
+  }
   auto data = types_.decode(header.type, message.bytes);
   if (!data) {
     log::warn(log::Room::dds, "a sample cannot be read, and counts as lost",
@@ -202,19 +229,35 @@ void ObservedReader::apply(const SampleMessage& message, ViewId view) {
   core_->on_sample(header, has_sample ? std::move(data).value() : nullptr, wall_ns());
 }
 
-// The writer of a longer type may write before its topic is shown. Nobody waits for this thread.
+// The writer of a longer type may write before its topic is shown.
 void ObservedReader::await_type(std::uint64_t identity) {
-  const auto reads = [&] {
-    const std::lock_guard lock(monitor_.mutex);
-    take_in(watch_.newest());
-    return types_.reads(identity);
-  };
   {
     const std::lock_guard lock(monitor_.mutex);
     if (types_.reads(identity) || strange_.size() >= strange_types_max || !strange_.insert(identity).second) return;
   }
-  const auto until = std::chrono::steady_clock::now() + type_patience;
-  while (!reads() && std::chrono::steady_clock::now() < until && !stops_) std::this_thread::sleep_for(between_types);
+  await_shown([&] { return types_.reads(identity); });
+}
+
+// A writer is waited for once: afterwards it is known, shown or not.
+void ObservedReader::await_writer(const EndpointId& writer) {
+  await_shown([&] { return heard_.writers.contains(writer) || heard_.ended.contains(writer); });
+}
+
+// Nobody waits for this thread.
+void ObservedReader::await_shown(const std::function<bool()>& holds) {
+  const auto until = std::chrono::steady_clock::now() + shown_patience;
+  for (;;) {
+    const std::uint64_t rung = ProcessBell::of_process().rung();
+    {
+      const std::lock_guard lock(monitor_.mutex);
+      if (holds()) return;
+      take_in(watch_.newest());
+      if (holds()) return;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (stops_ || now >= until) return;
+    ProcessBell::of_process().wait(rung, until);
+  }
 }
 
 void ObservedReader::take_in(std::shared_ptr<const ShownDomain> shown) {
@@ -222,7 +265,11 @@ void ObservedReader::take_in(std::shared_ptr<const ShownDomain> shown) {
   heard_.shown = std::move(shown);
   for (const auto& [id, facts] : heard_.shown->endpoints) {
     if (facts.topic != topic_) continue;
-    if (facts.kind == EndpointKind::topic) types_.learn(facts.type);
+    if (facts.kind == EndpointKind::topic) {
+      types_.learn(facts.type);
+      if (const auto why = type_refusal(core_->facts(), facts); why && !failure_)
+        return fail(other_type(topic_, *why));
+    }
     if (facts.kind != EndpointKind::writer || heard_.ended.contains(id)) continue;
     const auto [writer, fresh] = heard_.writers.try_emplace(id);
     if (fresh) writer->second.since = heard_.shown->view;
@@ -242,6 +289,7 @@ void ObservedReader::drop_gone(const ShownDomain& shown) {
       ++each;
       continue;
     }
+    if (heard_.silent.erase(id) > 0) heard_.silent_gone = true;
     core_->on_writer_gone(id, true);
     each = heard_.writers.erase(each);
   }

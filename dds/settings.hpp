@@ -3,12 +3,17 @@
 
 #include <spindrift/dds/qos.hpp>
 #include <spindrift/dds/sample_cache.hpp>
+#include <spindrift/dds/type_support.hpp>
 #include <spindrift/dds/writer_core.hpp>
 
 namespace spindrift::topics {
 
 // All throw dds::core::UnsupportedError, InconsistentPolicyError or InvalidArgumentError.
 
+/// Its id is 0 to 232.
+void check_domain(std::uint32_t domain);
+/// A name that a topic of programs can have, and a description that can travel.
+void check_topic(const std::string& name, const TypeSupport& type);
 void check(const dds::domain::qos::DomainParticipantQos& qos);
 void check(const dds::topic::qos::TopicQos& qos);
 /// Publishers' and subscribers'.

@@ -44,6 +44,9 @@ std::string text_line(const topics::DynamicRead& read) {
   return fmt::format("{} node {}: {}", moment_text(read.about.source_timestamp), read.about.writer.node, what);
 }
 
+/// Behind a gap the next sample tells how many are missing, if it comes.
+constexpr std::chrono::seconds quiet_time(1);
+
 class EchoPrinter {
  public:
   EchoPrinter(const TopicOptions& options, topics::DynamicReader& reader) : options_(options), reader_(reader) {}
@@ -66,6 +69,12 @@ class EchoPrinter {
     if (!options_.json) told_ = lost;
     return lines;
   }
+  /// Nothing came for a while, or nothing will: says, once, if more is missing than was told.
+  void rest() {
+    const bool more = reader_.more_may_be_lost();
+    if (more && !told_more_) fmt::print(stderr, "spindrift: {}\n", more_missing_text);
+    told_more_ = more;
+  }
   [[nodiscard]] bool done() const { return options_.count && printed_ >= *options_.count; }
 
  private:
@@ -73,6 +82,7 @@ class EchoPrinter {
   topics::DynamicReader& reader_;
   std::uint64_t printed_ = 0;
   std::uint64_t told_ = 0;  // of the samples that were lost
+  bool told_more_ = false;
 };
 
 }  // namespace
@@ -84,18 +94,28 @@ int echo_topic(const TopicOptions& options) {
   topics::DynamicReader reader = session.read(*topic, {.from_last = options.from == "last"});
   EchoPrinter printer(options, reader);
   auto until = session.patience();
+  auto rest_at = TopicSession::Clock::time_point::max();
   for (;;) {
     const std::uint64_t seen = topics::DynamicParticipant::changes();
-    if (printer.print() > 0) until = session.patience();
+    const auto now = TopicSession::Clock::now();
+    if (printer.print() > 0) {
+      until = session.patience();
+      rest_at = now + quiet_time;
+    }
+    const bool ends = printer.done() || session.stopped() || now >= until;
+    if (ends || now >= rest_at) {
+      printer.rest();
+      rest_at = TopicSession::Clock::time_point::max();
+    }
     if (printer.done()) return number(ExitCode::success);
     session.require_going_on();
     if (session.stopped()) return number(options.count ? ExitCode::interrupted : ExitCode::success);
-    if (TopicSession::Clock::now() >= until) {
+    if (now >= until) {
       throw Exception(Error(ErrorKind::timed_out, fmt::format("no sample came for {} ms", *options.timeout_ms))
                           .at(place_of(options))
                           .fix("see whether somebody writes (spindrift topic info), or give a longer --timeout"));
     }
-    topics::DynamicParticipant::await_change(seen, until);
+    topics::DynamicParticipant::await_change(seen, std::min(until, rest_at));
   }
 }
 

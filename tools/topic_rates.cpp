@@ -52,6 +52,7 @@ struct Figures {
   Spread between_ms;  ///< from one sample's coming to the next one's
   Spread bytes;
   Spread delay_ms;  ///< from the writer's clock to this one
+  bool more_lost = false;  ///< nothing came, so how many were lost is not known
   std::optional<Clock::time_point> last;
 
   void add(const topics::DynamicRead& read) {
@@ -69,6 +70,7 @@ std::string json_line(const Figures& figures) {
   return one_line_of(versioned(rates_json_version, {{"seconds", figures.seconds},
                                                     {"samples", figures.bytes.count()},
                                                     {"lost", figures.lost},
+                                                    {"more_lost", figures.more_lost},
                                                     {"hz", static_cast<double>(figures.bytes.count()) / figures.seconds},
                                                     {"between_ms", figures.between_ms.json()},
                                                     {"bytes_per_s", figures.bytes.sum() / figures.seconds},
@@ -90,7 +92,8 @@ std::string delay_line(const Figures& figures) {
 using LineOf = std::string (*)(const Figures& figures);
 
 void print(const TopicOptions& options, const Figures& figures, LineOf line) {
-  const std::string lost = figures.lost == 0 ? "" : "; " + missing_text(figures.lost);
+  std::string lost = figures.lost == 0 ? "" : "; " + missing_text(figures.lost);
+  if (figures.more_lost) lost += std::string("; ") + more_missing_text;
   value_or_throw(print_line(options.json ? json_line(figures) : line(figures) + lost));
 }
 
@@ -123,6 +126,7 @@ int measure(const TopicOptions& options, LineOf line) {
     figures.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     figures.lost = reader.lost() - lost;
     lost += figures.lost;
+    figures.more_lost = figures.bytes.count() == 0 && reader.more_may_be_lost();
     last = figures.last;
     print(options, figures, line);
     if (figures.bytes.count() > 0) patience = session.patience();

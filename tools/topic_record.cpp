@@ -87,7 +87,9 @@ class TopicRecorder {
     std::uint64_t lost = 0;
     for (const Source& source : sources_) {
       const std::uint64_t of_topic = source.reader.lost();
-      if (of_topic > 0) missing.texts[source.name] = std::to_string(of_topic);
+      const bool more = source.reader.more_may_be_lost();
+      if (of_topic > 0 || more) missing.texts[source.name] = std::to_string(of_topic) + (more ? more_missing_suffix : "");
+      if (more) fmt::print(stderr, "spindrift: topic {}: {}\n", harmless(source.name), more_missing_text);
       lost += of_topic;
     }
     Result<void> finished = file_.finish(missing);

@@ -43,6 +43,8 @@ void add_recording_commands(CLI::App& topic, Work& chosen);
 [[nodiscard]] Result<topics::AnnouncedTopic> topic_of(const mcap::McapChannel& channel, const std::string& file);
 /// The name of the text at the end of a recording that says how many samples of a topic are missing in it.
 inline constexpr const char* missing_samples_name = "spindrift_missing_samples";
+/// Behind such a number, where more may be missing.
+inline constexpr const char* more_missing_suffix = " or more";
 
 /// The samples of one topic in a recording.
 struct RecordedCount {

@@ -41,7 +41,7 @@ bool is_held_for_readers(const topics::AnnouncedTopic& topic) {
 }
 
 /// Empty where the command is to be a participant.
-void observe(std::optional<topics::DynamicObserver>& observer, const TopicOptions& options) {
+void observe(std::optional<topics::DomainObserver>& observer, const TopicOptions& options) {
   const bool wants_history = options.from == "last";
   if (options.as == "participant" || (options.as == "auto" && wants_history)) return;
   if (wants_history) {

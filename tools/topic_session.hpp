@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include <spindrift/dds/dynamic_observer.hpp>
+#include <spindrift/dds/domain_observer.hpp>
 #include <spindrift/dds/dynamic_participant.hpp>
 
 #include "options.hpp"
@@ -37,7 +37,7 @@ class TopicSession {
   /// Joins the domain; `below` is told of its group. Throws as DynamicParticipant. A signal before it has joined ends the
   /// process with code 130.
   explicit TopicSession(const TopicOptions& options, topics::DomainWatch below = {});
-  /// Observes it where that suffices, and else joins it. Throws as DynamicObserver, too; bad_argument: options that
+  /// Observes it where that suffices, and else joins it. Throws as DomainObserver, too; bad_argument: options that
   /// contradict each other.
   TopicSession(const TopicOptions& options, TopicUse use);
   ~TopicSession();
@@ -80,7 +80,7 @@ class TopicSession {
   std::atomic<bool> stopped_{false};
   std::atomic<bool> unread_{false};  // nobody reads standard output any more
   std::optional<topics::DynamicParticipant> participant_;  // or:
-  std::optional<topics::DynamicObserver> observer_;
+  std::optional<topics::DomainObserver> observer_;
   std::thread watcher_;
 };
 
@@ -89,6 +89,9 @@ inline constexpr std::string_view waits_for_readers = "waits for readers";
 
 /// "3 samples are missing: …", for people.
 [[nodiscard]] std::string missing_text(std::uint64_t samples);
+/// The words for a reader of which that is so.
+inline constexpr const char* more_missing_text = "more samples may be missing: this command was too slow, and some writer has "
+                                                 "said nothing since, whose next sample would tell how many";
 
 /// "topic readings of domain 0".
 [[nodiscard]] std::string place_of(const TopicOptions& options, const std::string& topic);

@@ -49,7 +49,9 @@ Json json_of(const std::string& file, const RecordingSurvey& survey) {
     Json topic = json_of(survey.counts.at(id));
     topic["name"] = channel.topic;
     topic["type"] = survey.type_names.at(id);
-    topic["missing"] = std::strtoull(missing_of(survey, channel.topic).c_str(), nullptr, 10);
+    const std::string missing = missing_of(survey, channel.topic);
+    topic["missing"] = std::strtoull(missing.c_str(), nullptr, 10);
+    topic["more_missing"] = missing.ends_with(more_missing_suffix);
     topic["reliability"] = text_of(channel, "reliability");
     topic["durability"] = text_of(channel, "durability");
     topics.push_back(std::move(topic));

@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include <spindrift/dds/dynamic_observer.hpp>
+#include <spindrift/dds/domain_observer.hpp>
 #include <spindrift/dds/endpoints_file.hpp>
 #include <spindrift/group/status.hpp>
 
@@ -55,7 +55,7 @@ class Files {
     const auto here = value_or_throw(topics::look_at_endpoints(directory_));
     CHECK(here.newest == nullptr);
     REQUIRE(here.fault);
-    CHECK_THROWS_AS(topics::DynamicObserver(0, "", {}).suffices(), Exception);
+    CHECK_THROWS_AS(topics::DomainObserver(0, "", {}).suffices(), Exception);
     return std::move(read).error();
   }
 
@@ -159,7 +159,7 @@ TEST_CASE("where a member of another release shows its domain otherwise, observi
   bytes[7] = std::byte{'2'};
   files.write(bytes);
   CHECK(topics::read_endpoints(files.directory(), "3.endpoints").error().kind() == ErrorKind::unsupported);
-  CHECK_FALSE(topics::DynamicObserver(0, "", {}).suffices());
+  CHECK_FALSE(topics::DomainObserver(0, "", {}).suffices());
 }
 
 TEST_CASE("a participant shows what is in the domain until it leaves") {
@@ -168,7 +168,7 @@ TEST_CASE("a participant shows what is in the domain until it leaves") {
   {
     const dds::domain::DomainParticipant participant(0);
     const dds::topic::Topic<Reading> topic(participant, "readings");
-    const topics::DynamicObserver observer(0, "", {});
+    const topics::DomainObserver observer(0, "", {});
     CHECK(observer.suffices());
     for (std::uint64_t seen = topics::ProcessBell::of_process().rung(); observer.topics().empty();
          seen = topics::ProcessBell::of_process().rung()) {

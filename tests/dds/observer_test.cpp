@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include <spindrift/dds/dynamic_observer.hpp>
+#include <spindrift/dds/domain_observer.hpp>
 #include <spindrift/dds/dynamic_participant.hpp>
 
 #include "dds_fixture.hpp"
@@ -12,7 +12,7 @@
 namespace spindrift::test {
 namespace {
 
-using topics::DynamicObserver;
+using topics::DomainObserver;
 using topics::DynamicParticipant;
 using topics::DynamicRead;
 
@@ -26,7 +26,7 @@ void await(const std::function<bool()>& holds) {
   }
 }
 
-topics::AnnouncedTopic awaited(const DynamicObserver& observer, const std::string& name) {
+topics::AnnouncedTopic awaited(const DomainObserver& observer, const std::string& name) {
   std::optional<topics::AnnouncedTopic> found;
   await([&] {
     for (topics::AnnouncedTopic& each : observer.topics()) {
@@ -53,7 +53,7 @@ TEST_CASE("an observer reads samples and the ends of instances, and is among nob
   const dds::domain::DomainParticipant typed(0);
   const dds::topic::Topic<Reading> topic(typed, "readings");
   dds::pub::DataWriter<Reading> writer(dds::pub::Publisher(typed), topic);
-  const DynamicObserver observer(0, "", {});
+  const DomainObserver observer(0, "", {});
   topics::DynamicReader reader = observer.read(awaited(observer, "readings"), {});
   writer.write({4, 15});
   writer.dispose_instance({4, 0});
@@ -68,7 +68,7 @@ TEST_CASE("an observer reads samples and the ends of instances, and is among nob
 TEST_CASE("an observer reads topics and writers that come after it, and hears that writers are gone") {
   const Domain domain;
   const dds::domain::DomainParticipant first(0);
-  const DynamicObserver observer(0, "", {});
+  const DomainObserver observer(0, "", {});
   CHECK(observer.suffices());
   const dds::topic::Topic<Reading> topic(first, "later");
   topics::DynamicReader reader = observer.read(awaited(observer, "later"), {});
@@ -86,7 +86,7 @@ TEST_CASE("an observer reads topics and writers that come after it, and hears th
 
 TEST_CASE("an observer reads a topic again that all participants have left and others make anew") {
   const Domain domain;
-  const DynamicObserver observer(0, "", {});
+  const DomainObserver observer(0, "", {});
   CHECK(observer.suffices());
   std::optional<topics::DynamicReader> reader;
   for (const std::int64_t value : {1, 2}) {
@@ -114,7 +114,7 @@ TEST_CASE("an observer that keeps all up to a bound drops what is beyond it, and
   const dds::domain::DomainParticipant typed(0);
   const dds::topic::Topic<Reading> topic(typed, "readings");
   dds::pub::DataWriter<Reading> writer(dds::pub::Publisher(typed), topic);
-  const DynamicObserver observer(0, "", {});
+  const DomainObserver observer(0, "", {});
   topics::DynamicReader bounded = observer.read(awaited(observer, "readings"), {.bytes_max = 10'000});
   constexpr std::size_t written = 500;
   for (std::size_t each = 0; each < written; ++each) writer.write({1, static_cast<std::int64_t>(each)});
@@ -128,7 +128,7 @@ TEST_CASE("an observer is given no history, and holds up nobody") {
   const Domain domain;
   const dds::domain::DomainParticipant typed(0);
   const dds::topic::Topic<Reading> topic(typed, "readings");
-  const DynamicObserver observer(0, "", {});
+  const DomainObserver observer(0, "", {});
   const auto announced = awaited(observer, "readings");
   for (const topics::DynamicReading& how : {topics::DynamicReading{.from_last = true}, {.held_max = 10}}) {
     try {
