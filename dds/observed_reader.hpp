@@ -58,7 +58,7 @@ class ObservedReader {
   [[nodiscard]] bool more_may_be_lost() const;
   /// The writers that it matches.
   [[nodiscard]] std::vector<EndpointFacts> matched() const;
-  /// Of a reader's statuses those that an observer has: that there is something to take, or nothing any more.
+  /// The status of data alone: there is something to take, or nothing comes any more.
   [[nodiscard]] std::uint32_t status_changes() const;
   [[nodiscard]] const std::string& topic() const noexcept { return topic_; }
 
