@@ -19,6 +19,10 @@ bool may_be_emptied(const SegmentReading& reading, JournalPosition end) {
   return end == reading.head->first && reading.mark.number == 0 && !reading.lost.empty();
 }
 
+bool lacks_entries(const SegmentScan& scan) {
+  return std::ranges::any_of(scan.holes, [](const Hole& hole) { return hole.first < hole.end; });
+}
+
 class Examination {
  public:
   Examination(Storage& storage, Survey survey) : storage_(storage), survey_(std::move(survey)) {}
@@ -82,7 +86,7 @@ class Examination {
     if (!followed && may_be_emptied(reading, end)) note(Damage::Kind::segment, segment.number, block_bytes, end, end);
     if (end < scan.end) scan = scan_segment(view, end);
     // Behind entries that cannot be read, the next segment alone knows where the logs end.
-    if (scan.end < end && followed) scan.ends = next->reading.ends;
+    if (followed && (scan.end < end || lacks_entries(scan))) scan.ends = next->reading.ends;
     finish(segment, scan, end, blocks);
     return {};
   }

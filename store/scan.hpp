@@ -38,6 +38,11 @@ struct SegmentScan {
 /// Looks at the entries before `limit`; those from it on are void.
 [[nodiscard]] SegmentScan scan_segment(const SegmentView& segment, JournalPosition limit);
 
+/// Is given an entry that can be read, its place in the segment in bytes, and the hole in front of it, if there is one.
+using PlaceVisitor = std::function<void(const FoundEntry&, std::uint64_t at, const Hole* before)>;
+/// The same, and visits the entries. Behind the last of them there is a hole if the result's end is before `limit`.
+SegmentScan walk_segment(const SegmentView& segment, JournalPosition limit, const PlaceVisitor& visitor);
+
 /// Is given an entry; its payload is valid during the call. False: no more.
 using EntryVisitor = std::function<bool(const Entry&)>;
 /// The entries of positions in [from, limit) that can be read, in order. False: the visitor wanted no more.

@@ -1,0 +1,101 @@
+// Why a crash does no harm. The damaged journal's files are read alone. The new one lies in a directory whose name no node
+// looks at until it is whole, with all files and their names synced. Then the file system exchanges both names by one
+// operation, which a journaling one does or does not do; so under the node's name there is the one or the other, and never
+// none, which its node would take for a journal that is to begin. Each directory keeps all of its files throughout.
+#include <spindrift/store/repair_directory.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/store/held_storage.hpp>
+
+namespace spindrift::store {
+namespace {
+
+/// The parts of the path of a directory.
+struct PathParts {
+  std::string above;
+  std::string name;
+};
+
+PathParts split(const std::string& directory) {
+  const std::size_t slash = directory.rfind('/');
+  CHECK(slash != std::string::npos && slash + 1 < directory.size());
+  return {slash == 0 ? "/" : directory.substr(0, slash), directory.substr(slash + 1)};
+}
+
+Result<void> sync_names_in(const FileDescriptor& above, const PathParts& of) {
+  if (::fsync(above.get()) == 0) return {};
+  return system_error("fsync", errno).at(of.above);
+}
+
+/// The first name for a kept one that nothing has.
+Result<std::string> give_free_name(int above, const std::string& from, const PathParts& of) {
+  for (unsigned count = 1;; ++count) {
+    std::string name = of.name + ".damaged-" + std::to_string(count);
+    if (::renameat2(above, from.c_str(), above, name.c_str(), RENAME_NOREPLACE) == 0) return name;
+    if (errno == EINVAL || errno == ENOSYS)
+      return Error(ErrorKind::unsupported, "the file system cannot rename without replacing").at(of.above);
+    if (errno != EEXIST) return system_error("renameat2", errno).at(of.above + "/" + from);
+  }
+}
+
+Error cannot_exchange(const std::string& directory, const std::string& repaired, int error_number) {
+  const bool unknown = error_number == EINVAL || error_number == ENOSYS;
+  if (!unknown) return system_error("renameat2", error_number).at(directory);
+  return Error(ErrorKind::unsupported, "the file system cannot exchange two names at once")
+      .at(directory)
+      .fix("the repaired journal is in " + repaired + ": while the node is stopped, move " + directory +
+           " away, and that one to its name");
+}
+
+}  // namespace
+
+std::vector<Storage*> DirectoryRepair::sources() const {
+  std::vector<Storage*> sources;
+  for (const auto& each : others_) sources.push_back(each.get());
+  return sources;
+}
+
+Result<DirectoryRepair> DirectoryRepair::open(const std::string& directory, const JournalOwner& owner,
+                                              const std::vector<std::string>& from) {
+  SPINDRIFT_TRY_ASSIGN(FileStorage own, FileStorage::open_at(directory));
+  DirectoryRepair repair(directory, std::make_unique<FileStorage>(std::move(own)));
+  for (const std::string& each : from) {
+    SPINDRIFT_TRY_ASSIGN(FileStorage files, FileStorage::open_to_read(each));
+    repair.others_.push_back(std::make_unique<HeldStorage>(std::make_unique<FileStorage>(std::move(files))));
+  }
+  SPINDRIFT_TRY_ASSIGN(repair.plan_, plan_repair(*repair.own_, owner, repair.sources()));
+  return repair;
+}
+
+// A name that was never used is not replaced, so what somebody has kept stays.
+Result<std::string> DirectoryRepair::run(const Digest& name, const Watcher& watcher) {
+  const auto tell = [&](RepairStep step) {
+    if (watcher) watcher(step);
+  };
+  const PathParts named = split(directory_);
+  const std::string unfinished = named.name + ".repairing";
+  SPINDRIFT_TRY_ASSIGN(const FileDescriptor above, open_guarded_directory(named.above, 0));
+  SPINDRIFT_TRY_ASSIGN(FileStorage fresh, FileStorage::open_at(named.above + "/" + unfinished));
+  tell(RepairStep::begun);
+  SPINDRIFT_TRY(write_repaired(*own_, plan_, sources(), fresh, name));
+  tell(RepairStep::written);
+  SPINDRIFT_TRY_ASSIGN(const std::string kept, give_free_name(above.get(), unfinished, named));
+  SPINDRIFT_TRY(sync_names_in(above, named));
+  tell(RepairStep::named);
+  const std::string path = named.above + "/" + kept;
+  if (::renameat2(above.get(), named.name.c_str(), above.get(), kept.c_str(), RENAME_EXCHANGE) != 0)
+    return cannot_exchange(directory_, path, errno);
+  tell(RepairStep::exchanged);
+  SPINDRIFT_TRY(sync_names_in(above, named));
+  return path;
+}
+
+}  // namespace spindrift::store
