@@ -17,18 +17,13 @@
 namespace spindrift::group {
 namespace {
 
-Digest drawn_digest() {
-  std::random_device device;
-  const auto word = [&] { return std::uint64_t{device()} << 32U | device(); };
-  return {{word(), word()}};
-}
-
 Error damaged(const store::Damage& damage) {
   return Error(ErrorKind::bad_input, std::string(to_string(damage.kind)))
       .at(damage.place)
-      .fix("see what can still be read: spindrift log verify. If this node may forget which view of the group it was in "
-           "last, and others have the logs that it has, have it forget both: spindrift group forget --config FILE NODE; a "
-           "copy of the directory is of use only if it has the group's last view");
+      .fix("see what can still be read: spindrift log verify; and whether journals of other nodes have the rest: spindrift "
+           "log repair --config FILE --id NODE --from DIRECTORY. If not, and if this node may forget which view of the "
+           "group it was in last, and others have the logs that it has, have it forget both: spindrift group forget "
+           "--config FILE NODE; a copy of the directory is of use only if it has the group's last view");
 }
 
 /// A record that was stored while the disk was full counts until the journal has it, or a later one.
@@ -151,6 +146,12 @@ std::optional<JournalPlace> journal_place(const Config& config) {
   return JournalPlace{std::filesystem::absolute(path).lexically_normal().string(), config.group_name()};
 }
 
+Digest drawn_journal_name() {
+  std::random_device device;
+  const auto word = [&] { return std::uint64_t{device()} << 32U | device(); };
+  return {{word(), word()}};
+}
+
 bool JournalContent::has_logs() const noexcept {
   return std::ranges::any_of(findings.ends.all(), [](const auto& end) { return end.subgroup != store::no_subgroup; });
 }
@@ -207,7 +208,7 @@ Result<FoundJournal> FoundJournal::take(const JournalPlace& place, NodeId node) 
 
 Result<OwnJournal> FoundJournal::go_on(const store::JournalOptions& options) const {
   const store::JournalWriter writer{place.owner(node), next_writer(content.findings)};
-  auto journal = store::Journal::open(*storage, content.findings, writer, drawn_digest(), options);
+  auto journal = store::Journal::open(*storage, content.findings, writer, drawn_journal_name(), options);
   if (!journal) return unusable_journal(place, node, std::move(journal).error());
   using Of = store::Reserve::Journal;
   const Of of = content.findings.segments.empty() ? Of::begins : Of::goes_on;

@@ -57,6 +57,8 @@ struct JournalContent {
   /// Whether there are entries besides records of views.
   [[nodiscard]] bool has_logs() const noexcept;
 };
+/// The name of a new journal, which no other one has.
+[[nodiscard]] Digest drawn_journal_name();
 /// Reads the journal of a node, whatever runs: its owner may write and trim it meanwhile. Nothing: it has none. Errors: as
 /// of `FoundJournal::take`.
 [[nodiscard]] Result<std::optional<JournalContent>> read_journal(const JournalPlace& place, NodeId node);

@@ -15,6 +15,7 @@
 #include "log_adopt_command.hpp"
 #include "log_output.hpp"
 #include "log_part.hpp"
+#include "log_repair_command.hpp"
 #include "log_replay_command.hpp"
 #include "log_target.hpp"
 #include "log_trim_command.hpp"
@@ -108,8 +109,9 @@ int run_verify(const LogOptions& options) {
 
 constexpr const char* footer =
     R"(Subgroups with "storage": "logged" are kept in the journal of each member, in [PERS] file_path. These commands read
-that of a node of this host, which may run meanwhile, and all but trim and adopt change nothing. They are for the node's
-user, and for root, who reads as that user. Without --id and local_id the node is the only one that has a journal here.
+that of a node of this host, which may run meanwhile, but for repair; all but trim, adopt and repair change nothing. They
+are for the node's user, and for root, who reads as that user. Without --id and local_id the node is the only one that has
+a journal here.
 
 All of the journal is read, so that damage is noticed. A log that began anew is listed from there on.
 
@@ -124,6 +126,7 @@ Examples:
   spindrift log trim orders --config derecho.cfg --id 1 --before 2026-11-01T00:00:00Z
   spindrift log adopt orders --from 2 --config derecho.cfg
   spindrift log verify --config derecho.cfg --id 1
+  spindrift log repair --config derecho.cfg --id 1 --from copy/2 copy/3
   spindrift log verify --journal copy/1 --keys authority.crt)";
 
 void add_verify_options(CLI::App& command, LogOptions& options) {
@@ -158,6 +161,7 @@ void add_log_command(CLI::App& app, Work& chosen) {
   add_replay_command(*log, chosen);
   add_trim_command(*log, chosen);
   add_adopt_command(*log, chosen);
+  add_repair_command(*log, chosen);
   CLI::App* const verify = begin(
       "verify", "Read every byte, and say what is damaged; code 1 if durable entries are lost or not proved", run_verify);
   add_verify_options(*verify, *options);

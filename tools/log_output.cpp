@@ -201,7 +201,8 @@ void print_findings_json(const LogTarget& target, const Examined& examined) {
 }
 
 std::string verdict(const Examined& examined) {
-  if (examined.findings.loss() != nullptr) return "entries that were durable are lost";
+  if (examined.findings.loss() != nullptr)
+    return "entries that were durable are lost: see whether other nodes have them (spindrift log repair)";
   if (!examined.refusals.empty()) return "no entry is lost, but the node cannot go on with this journal";
   return examined.findings.damages.empty() ? "nothing is damaged" : "no entry is lost";
 }

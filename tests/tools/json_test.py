@@ -34,7 +34,7 @@ KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status':
          'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'group subgroups': 'group_subgroups',
          'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups',
          'group revive': 'group_revive', 'group found': 'group_found', 'log ls': 'log_ls', 'log dump': 'log_dump', 'log replay': 'tail',
-         'log verify': 'log_verify', 'log trim': 'log_trim', 'log adopt': 'log_adopt', 'doctor': 'doctor',
+         'log verify': 'log_verify', 'log trim': 'log_trim', 'log repair': 'log_repair', 'log adopt': 'log_adopt', 'doctor': 'doctor',
          'topic ls': 'topic_ls', 'topic info': 'topic_info', 'topic echo': 'topic_echo', 'topic hz': 'topic_rates',
          'topic bw': 'topic_rates', 'topic replay': 'topic_recording', 'topic plot': 'topic_plot', 'bridge': 'bridge', 'topic delay': 'topic_rates', 'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
@@ -516,6 +516,26 @@ class Kinds(unittest.TestCase):
             self.assertEqual((done['first'], done['below'], done['trimmed']), (0, 2, True))
             self.assertEqual(output_of(*about, '--before', '0', '--yes')['below'], 0)
             self.assertEqual(output_of(*about, '--before', '2099-01-01T00:00:00Z', '--yes')['below'], 3)
+
+    def test_log_repair(self):
+        with Group() as group:
+            about = self.journal(group)
+            own, copy = (group.directory / 'journals/spindrift' / name for name in ['0', 'copy'])
+            shutil.copytree(own, copy)
+            repair = ('log', 'repair', *about, '--from', copy)
+            self.assertFalse(output_of(*repair)['needed'])
+            self.damage(group)
+            told = output_of(*repair)
+            self.assertTrue(told['possible'] and told['kept'] is None)
+            self.assertEqual([each['found'] for each in told['places'][0]['messages']], [True])
+            self.assertIn('is to be repaired', error_of('log', 'repair', *about, '--from', own, code=2)['message'])
+            kept = output_of(*repair, '--write')['kept']
+            self.assertEqual(kept, f'{own}.damaged-1')
+            self.assertFalse(output_of(*repair)['needed'])
+            shutil.rmtree(own)
+            shutil.copytree(kept, own)
+            refused = check(json.loads(run('log', 'repair', *about, '--from', kept, code=1).stdout))
+            self.assertIn('damaged there, too', refused['refusals'][0]['message'])
 
     def test_log_adopt(self):
         with Group() as group:

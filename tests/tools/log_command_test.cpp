@@ -191,7 +191,7 @@ TEST_CASE_METHOD(LogFixture, "a byte that flips is found, with its file, the mes
   CHECK(judged.code == number(ExitCode::failure));
   CHECK_THAT(judged.output, Contains("damaged: " + file + ":") && Contains(": entry 31\n") && Contains("99 entries") &&
                                 Contains("log of orders: messages [31, 32) cannot be read") &&
-                                Contains("\nentries that were durable are lost\n"));
+                                Contains("\nentries that were durable are lost: see whether other nodes have them"));
   const CommandResult told = log({"verify", "--json"});
   CHECK(told.code == number(ExitCode::failure));
   const json document = json::parse(told.output);

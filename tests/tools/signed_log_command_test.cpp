@@ -65,6 +65,31 @@ struct SignedCopy {
   }
 };
 
+/// That journal, of which one message is damaged at the node, and not in the copy.
+struct DamagedSigned : SignedCopy {
+  std::string directory = host.place.of(NodeId(1));
+  std::string config = host.place.above + "/g.cfg";
+
+  DamagedSigned() {
+    std::ofstream(config) << "[SPINDRIFT]\ngroup_name = " << host.place.group << "\nmembers = 0, 1, 2\n[PERS]\nfile_path = "
+                          << host.place.above << "\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
+  }
+  void damage(const std::string& text) const {
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      std::ifstream from(entry.path(), std::ios::binary);
+      const std::string bytes{std::istreambuf_iterator<char>(from), {}};
+      const std::size_t at = bytes.find(text);
+      if (at == std::string::npos) continue;
+      std::fstream to(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      to.seekp(static_cast<std::streamoff>(at));
+      to << 'M';
+    }
+  }
+  [[nodiscard]] CommandResult repair() const {
+    return run({"log", "repair", "--config", config, "--id", "1", "--from", copy, "--write"});
+  }
+};
+
 bool is_signature(const ForgedEntry& entry) { return entry.head.kind == EntryKind::signature; }
 
 }  // namespace
@@ -229,4 +254,35 @@ TEST_CASE_METHOD(SignedCopy, "what is no authority's certificate, and what is no
   const CommandResult neither = run({"log", "verify"});
   CHECK(neither.code == number(ExitCode::usage));
   CHECK_THAT(neither.errors, Contains("neither it nor --journal is given"));
+}
+
+TEST_CASE_METHOD(DamagedSigned, "a signed log that is repaired is proved as before") {
+  damage("message 3");
+  const CommandResult repaired = repair();
+  CHECK(repaired.code == 0);
+  CHECK_THAT(repaired.output, Contains("log of orders: messages [3, 4): found"));
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(directory, copy);
+  std::filesystem::permissions(copy, std::filesystem::perms::owner_all);
+  CHECK(prove().code == 0);
+  CHECK_THAT(prove().output, Contains("proved for versions [0, 20) by spindrift://g/1"));
+}
+
+TEST_CASE_METHOD(DamagedSigned, "a log is not repaired into one that its node has not signed, be all links as they should") {
+  forge([](auto& entries) { store::message_of(entries, 12).payload.front() ^= std::byte{1}; });
+  std::filesystem::remove_all(directory);
+  std::filesystem::copy(copy, directory);
+  std::filesystem::permissions(directory, std::filesystem::perms::owner_all);
+  damage("message 3");
+  const CommandResult refused = repair();
+  CHECK(refused.code == number(ExitCode::refused));
+  CHECK_THAT(refused.errors, Contains("are not those that this node has signed; nothing was replaced"));
+  CHECK_FALSE(std::filesystem::exists(directory + ".damaged-1"));
+}
+
+TEST_CASE_METHOD(DamagedSigned, "a lost signature cannot be told from a promise, where no record of views is behind it") {
+  damage("orders");  // each signature names the subgroup
+  const CommandResult refused = repair();
+  CHECK(refused.code == number(ExitCode::failure));
+  CHECK_THAT(refused.output, Contains("nothing was repaired"));
 }
