@@ -16,6 +16,18 @@ using Catch::Matchers::Contains;
 /// The first reason. Throws if there is none.
 Error why(const RepairPlan& plan) { return plan.refusals.at(0); }
 
+/// The end of a log before the message of that version.
+LogEnd end_of(RepairNode& node, SubgroupId subgroup, std::uint64_t version) {
+  LogEnd end;
+  end.subgroup = subgroup;
+  value_or_throw(visit_entries(node.storage(), node.findings(), {}, [&](const Entry& entry) {
+    if (entry.head.subgroup == subgroup && entry.version.value() < version)
+      end = end_behind(end, entry.head, entry.version, entry.payload);
+    return true;
+  }));
+  return end;
+}
+
 /// A node whose first message is damaged.
 struct DamagedNode : RepairNode {
   DamagedNode() : RepairNode(0) {
@@ -170,6 +182,30 @@ TEST_CASE("where a log began anew is not made up") {
     const auto repaired = repair(node, plan_for(node, {&peer.storage()}), {&peer.storage()});
     CHECK(node.texts_in(*repaired->storage)[SubgroupId(0)].at(2) == before.at(SubgroupId(0)).at(0));
   }
+}
+
+TEST_CASE("a base that is lost, and could be a message by the count, is none: what is before it is another history") {
+  RepairNode peer(1);
+  live(peer);
+  RepairNode node(0);
+  node.start();
+  Batch batch;
+  append_text(batch, "of another history");
+  node.commit(batch);
+  const LogEnd second = end_of(peer, SubgroupId(0), 2);
+  batch.append_base(second, 1'000);
+  node.commit(batch);
+  node.messages(3, 5);
+  node.messages(6, 8);
+  node.view();
+  node.close();
+  const auto entries = node.entries();
+  REQUIRE(entries.at(2).head.kind == EntryKind::base);
+  node.damage(entries.at(2));
+  const RepairPlan plan = plan_for(node, {&peer.storage()});
+  REQUIRE(plan.refusals.size() == 1);
+  CHECK(why(plan).kind() == ErrorKind::refused);
+  CHECK_THAT(why(plan).message(), Contains("is another than that of which the messages behind the damage are"));
 }
 
 /// A journal with a checkpoint of three pieces before the second record of views; some of its log is trimmed away.
