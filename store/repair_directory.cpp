@@ -47,9 +47,10 @@ Result<std::string> give_free_name(int above, const std::string& from, const Pat
 }
 
 Error cannot_exchange(const std::string& directory, const std::string& repaired, int error_number) {
-  const bool unknown = error_number == EINVAL || error_number == ENOSYS;
+  // That of a mount, or of one of two layers, has a name that is not exchanged.
+  const bool unknown = error_number == EINVAL || error_number == ENOSYS || error_number == EBUSY || error_number == EXDEV;
   if (!unknown) return system_error("renameat2", error_number).at(directory);
-  return Error(ErrorKind::unsupported, "the file system cannot exchange two names at once")
+  return Error(ErrorKind::unsupported, "the file system does not exchange these two names at once")
       .at(directory)
       .fix("the repaired journal is in " + repaired + ": while the node is stopped, move " + directory +
            " away, and that one to its name");

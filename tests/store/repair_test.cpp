@@ -144,7 +144,7 @@ TEST_CASE("several places are repaired at once, also where a log goes on behind 
   const auto before = node.texts();
   const JournalFindings findings = node.findings();
   const auto entries = node.entries();
-  for (const std::size_t each : {2, 3, 6, 8, 14, 19, 28}) node.damage(entries.at(each));
+  for (const std::size_t each : {2U, 3U, 6U, 8U, 14U, 19U, 28U}) node.damage(entries.at(each));
   const RepairPlan plan = plan_for(node, {&peer.storage()});
   REQUIRE(plan.possible());
   CHECK(plan.places.size() > 4);
@@ -160,6 +160,46 @@ TEST_CASE("a message behind a hole is read, though others of its log were in the
   const JournalFindings findings = node.findings();
   CHECK(findings.damages.size() == 1);
   CHECK(read_entries(node.storage(), findings).size() == entries.size() - 2);
+}
+
+/// Damages some blocks of a node's segments: a bit of each, or all of it.
+void damage_some(RepairNode& node, sim::Random& random) {
+  const auto entries = node.entries();
+  for (std::uint64_t left = random.below(5); left > 0; --left) {
+    const PlacedEntry& entry = entries[random.below(entries.size())];
+    const auto file = value_or_throw(node.storage().open(segment_name(entry.segment)));
+    const std::uint64_t block = random.below(3) == 0 ? random.below(file->bytes() / block_bytes) : entry.at / block_bytes;
+    if (random.below(4) == 0) value_or_throw(file->write_durably(block * block_bytes, Blocks(block_bytes)));
+    else node.disk().flip_bit(segment_name(entry.segment), block * block_bytes * 8 + random.below(block_bytes * 8));
+  }
+  // That the newest segment is gone nobody can see.
+  const std::uint64_t segment = entries[random.below(entries.size())].segment;
+  if (random.below(10) != 0 || segment == entries.back().segment) return;
+  value_or_throw(node.storage().remove(segment_name(segment)));
+}
+
+TEST_CASE("whatever is damaged of three journals, each is repaired into what it was, or not at all") {
+  std::uint64_t repaired = 0;
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= 100 + SPINDRIFT_CRASH_STATES / 1000; ++seed) {
+    sim::Random random(seed, sim::Purpose::workload);
+    RepairNode one(0);
+    RepairNode two(1);
+    RepairNode three(2);
+    for (RepairNode* const node : {&one, &two, &three}) live(*node);
+    const auto before = one.texts();
+    const JournalFindings findings = one.findings();
+    for (RepairNode* const node : {&one, &two, &three}) damage_some(*node, random);
+    const std::vector<Storage*> sources{&two.storage(), &three.storage()};
+    const RepairPlan plan = plan_for(one, sources);
+    if (!plan.needed()) continue;
+    ++(plan.possible() ? repaired : refused);
+    if (!plan.possible()) continue;
+    INFO(seed);
+    check_same(one, *repair(one, plan, sources)->storage, before, findings);
+  }
+  CHECK(repaired > 0);
+  CHECK(refused > 0);
 }
 
 TEST_CASE("the times of a repaired journal do not go back, whatever the clocks of others say") {
