@@ -49,6 +49,19 @@ TEST_CASE("whatever a crash leaves of a repaired journal, it is whole when it wa
   CHECK(again > 150);
 }
 
+TEST_CASE("nothing of what an earlier attempt left is a part of the repaired journal") {
+  RepairNode node(0);
+  RepairNode peer(1);
+  RepairNode left(0);
+  for (RepairNode* const each : {&node, &peer, &left}) live(*each);
+  const auto before = node.texts();
+  node.damage(node.entries().at(12));
+  const std::vector<Storage*> sources{&peer.storage()};
+  value_or_throw(write_repaired(node.storage(), plan_for(node, sources), sources, left.storage(), digest_of("again")));
+  CHECK(left.texts() == before);
+  CHECK(left.findings().segments.size() == 1);
+}
+
 /// Copies a journal of a simulated disk into a directory, for this user alone.
 void copy_to(RepairNode& node, const std::string& directory) {
   std::filesystem::create_directory(directory);
