@@ -61,7 +61,10 @@ string(JOIN ", " CPACK_DEBIAN_SPINDRIFT_DEV_PACKAGE_DEPENDS
 set(CPACK_DEBIAN_SPINDRIFT_DEV_PACKAGE_RECOMMENDS "g++ (>= 4:12) | clang (>= 1:14)")
 set(CPACK_DEBIAN_SPINDRIFT_DEV_PACKAGE_SUGGESTS "cmake, spindrift, spindrift-doc")
 
+# The programs that packages hold, and with them the libraries.
+add_custom_target(spindrift_packaged DEPENDS spindrift_command)
 if(TARGET spindrift_bridge)
+  add_dependencies(spindrift_packaged spindrift_bridge)
   list(APPEND CPACK_COMPONENTS_ALL spindrift_bridge)
   spindrift_package(spindrift_bridge spindrift-bridge net "topics of Spindrift for programs of Cyclone DDS and ROS 2"
                     "${what}\nThis package has what spindrift bridge needs.")

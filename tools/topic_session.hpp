@@ -91,8 +91,8 @@ inline constexpr std::string_view waits_for_readers = "waits for readers";
 [[nodiscard]] std::string missing_text(std::uint64_t samples);
 /// The words for a reader of which that is so.
 inline constexpr const char* more_missing_text =
-    "more samples may be missing: this command was too slow, and some writer has said nothing since, whose next sample would "
-    "tell how many";
+    "more samples may be missing: this command was too slow, and some writer has said nothing since, "
+    "whose next sample would tell how many";
 
 /// "topic readings of domain 0".
 [[nodiscard]] std::string place_of(const TopicOptions& options, const std::string& topic);
