@@ -115,7 +115,7 @@ void RpcEndpoint::check_timers() {
 }
 
 Time RpcEndpoint::next_due() const noexcept {
-  if (client_.has_news()) return now_;
+  if (client_.has_news() || !burst_.empty()) return now_;
   Time due = client_.pace_due();
   if (client_.waits_for_progress()) due = std::min(due, progress_due_);
   if (client_.has_sessions() || server_.has_sessions()) due = std::min(due, silence_due_);

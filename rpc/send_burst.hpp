@@ -31,6 +31,8 @@ class SendBurst {
     if (burst == burst_) flush();
   }
 
+  /// Nothing waits for `flush`.
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::uint64_t packets_sent() const noexcept { return packets_sent_; }
 
   static constexpr std::size_t copied_payload_most = offer_bytes;

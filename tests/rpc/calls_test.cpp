@@ -170,7 +170,9 @@ TEST_CASE("a handler answers when it likes, from a copy of the request") {
   CHECK(pair.server.endpoint.kept(held).data() == kept.data());
   const auto room = pair.server.endpoint.make_response(held, 2000).value();
   for (std::size_t i = 0; i < room.size(); ++i) room[i] = PaperNode::pattern(i);
+  CHECK(pair.server.endpoint.next_due() > pair.now);
   pair.server.endpoint.answer(held);
+  CHECK(pair.server.endpoint.next_due() <= pair.now);  // it goes out with the next step, which is due
   for (int i = 0; i < 50 && pair.client.answers.empty(); ++i) pair.round();
   REQUIRE(pair.client.answers.size() == 1);
   CHECK(pair.client.answers[0].response.size() == 2000);
