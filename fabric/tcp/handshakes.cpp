@@ -17,6 +17,7 @@
 #include <spindrift/core/log.hpp>
 #include <spindrift/fabric/tcp/admission.hpp>
 #include <spindrift/fabric/tcp/caller_audit.hpp>
+#include <spindrift/fabric/tcp/begun_connection.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tcp/tls_stream.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
@@ -42,30 +43,6 @@ void take_rings(const FileDescriptor& bell) noexcept {
   std::uint64_t rings = 0;
   [[maybe_unused]] const auto taken = ::read(bell.get(), &rings, sizeof rings);
 }
-
-/// One connection that has begun.
-struct Pending {
-  enum class Stage : std::uint8_t {
-    connecting,  ///< of a call of this process
-    silent,      ///< of a caller: nothing has come yet, and nothing but a descriptor was spent on it
-    proving,
-    greeting,
-    answering,  ///< a caller that asked for the group is told, and has to hang up then
-  };
-  Stage stage = Stage::silent;
-  FileDescriptor socket;               ///< connecting or silent
-  std::unique_ptr<ByteStream> stream;  ///< from then on
-  Time deadline{};
-  connected::SocketAddress address;
-  std::optional<Handshakes::Call> call;  ///< nothing: it was accepted
-  connected::GreetingBytes greeting{};   ///< of an accepted one, as far as it came
-  std::size_t greeted = 0;               ///< bytes of a greeting that came, or were sent; then of the answer
-  std::vector<std::byte> answer{};       ///< its length, and the text
-
-  [[nodiscard]] int descriptor() const noexcept { return stream != nullptr ? stream->descriptor() : socket.get(); }
-  /// Whether admission counts it: a caller that has said something.
-  [[nodiscard]] bool counted() const noexcept { return !call && stage != Stage::silent; }
-};
 
 }  // namespace
 
@@ -98,6 +75,7 @@ class Handshakes::Worker {
   }
 
  private:
+  using Pending = BegunConnection;
   using Pendings = std::map<int, Pending>;
 
   void watch(int descriptor, std::uint32_t what) noexcept {
@@ -256,8 +234,7 @@ class Handshakes::Worker {
     Pending over = take_out(at);
     if (!done) return fail(over, done.error());
     if (over.call) {
-      audit_.on_called(over.call->node, over.call->address, *over.stream);
-      if (options_.credentials != nullptr) options_.credentials->note_call(over.call->node, std::nullopt);
+      note_call(over, nullptr);
       owner_.tell(MadeCall{over.call->ticket, std::move(over.stream)});
     } else if (over.stage != Pending::Stage::answering) {
       if (const auto greeting = connected::decode_greeting(over.greeting))
@@ -268,9 +245,22 @@ class Handshakes::Worker {
 
   void fail(const Pending& over, const Error& why) {
     if (!over.call) return audit_.on_failed_caller(over.address, over.stream.get(), why, clock_.now());
-    audit_.on_failed_call(over.call->node, over.call->address, over.stream.get(), why, clock_.now());
-    if (options_.credentials != nullptr) options_.credentials->note_call(over.call->node, why);
+    note_call(over, &why);
     owner_.tell(FailedCall{over.call->ticket, why.to_string()});
+  }
+
+  /// A call is over. `failure` null: it has come to be. Of a call of no node in particular nothing is remembered.
+  void note_call(const Pending& over, const Error* failure) {
+    if (!over.call->node) return;
+    const NodeId node = *over.call->node;
+    if (failure == nullptr) audit_.on_called(node, over.call->address, *over.stream);
+    if (failure != nullptr) audit_.on_failed_call(node, over.call->address, over.stream.get(), *failure, clock_.now());
+    if (options_.credentials == nullptr) return;
+    options_.credentials->note_call(node, failure == nullptr ? std::nullopt : std::optional(*failure));
+  }
+
+  [[nodiscard]] static Result<void> is_who_was_called(const Pending& each) {
+    return each.call->node ? each.stream->vouches_for(*each.call->node) : each.stream->is_member();
   }
 
   /// As far as it goes now; whether it is done. Errors: it failed.
@@ -289,7 +279,7 @@ class Handshakes::Worker {
         watch(each.descriptor(), need == ByteStream::Need::readable ? EPOLLIN : EPOLLOUT);
         return false;
       }
-      if (each.call) SPINDRIFT_TRY(each.stream->vouches_for(each.call->node));
+      if (each.call) SPINDRIFT_TRY(is_who_was_called(each));
       each.stage = Pending::Stage::greeting;
     }
     if (each.stage == Pending::Stage::answering) return send_rest(each, each.answer);

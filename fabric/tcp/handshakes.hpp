@@ -41,7 +41,7 @@ struct ReceivedCall {
   connected::GreetingBytes greeting{};
   std::string from;  ///< "10.0.0.1 port 7400"
 };
-/// The other end of a call is the node that was called, and was sent the greeting.
+/// The other end of a call is who was called, and was sent the greeting.
 struct MadeCall {
   CallTicket ticket;
   std::unique_ptr<ByteStream> stream;
@@ -72,7 +72,7 @@ class Handshakes {
   };
   struct Call {
     CallTicket ticket;
-    NodeId node;
+    std::optional<NodeId> node;  ///< nothing: some member of the group, whichever
     connected::SocketAddress address;
     connected::GreetingBytes greeting{};
   };

@@ -108,9 +108,17 @@ TcpLink* StreamTransport::find(std::uint64_t id) const {
 }
 
 Result<PacketRoute> StreamTransport::call(NodeId node, const std::string& address) {
+  return call(node, address, "node " + std::to_string(node.value()) + " at " + address);
+}
+
+Result<PacketRoute> StreamTransport::call(const std::string& address) {
+  return call(std::nullopt, address, "a member at " + address);
+}
+
+Result<PacketRoute> StreamTransport::call(std::optional<NodeId> node, const std::string& address, std::string with) {
   SPINDRIFT_TRY(check_proof(address));
   SPINDRIFT_TRY_ASSIGN(const auto at, fabric::connected::resolve(address, false));
-  TcpLink& link = add_link("node " + std::to_string(node.value()) + " at " + address);
+  TcpLink& link = add_link(std::move(with));
   handshakes_->call({fabric::tcp::CallTicket(link.id), node, at, fabric::connected::client_greeting()});
   return link.route();
 }
@@ -134,12 +142,12 @@ std::size_t StreamTransport::output_bytes() const {
   return bytes;
 }
 
-bool StreamTransport::wait(Duration most) const {
+bool StreamTransport::wait(Duration most, int interrupt) const {
   if (!ready_.empty() || !ended_.empty()) return true;
-  pollfd ready{events_.get(), POLLIN, 0};
+  std::array<pollfd, 2> ready{{{events_.get(), POLLIN, 0}, {interrupt, POLLIN, 0}}};
   const auto nanoseconds = std::max(most, Duration::zero()).count();
   const timespec time{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
-  return ::ppoll(&ready, 1, &time, nullptr) > 0;
+  return ::ppoll(ready.data(), ready.size(), &time, nullptr) > 0 && ready[0].revents != 0;
 }
 
 void StreamTransport::watch(TcpLink& link, bool first) {

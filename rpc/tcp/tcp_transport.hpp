@@ -72,6 +72,8 @@ class StreamTransport final : public PacketTransport {
   /// The way to a node that listens at "host:port". It is over if that cannot be reached, or does not prove that it is the
   /// node. Packets may be sent at once; they wait. May wait for a name server. Errors: as open.
   [[nodiscard]] Result<PacketRoute> call(NodeId node, const std::string& address);
+  /// The same to some member of the group, whichever listens there.
+  [[nodiscard]] Result<PacketRoute> call(const std::string& address);
   /// Ends a connection; its route is told as any that is over. Ignores those that are.
   void hang_up(const PacketRoute& route);
   /// Nothing: the route is over.
@@ -85,7 +87,8 @@ class StreamTransport final : public PacketTransport {
   [[nodiscard]] std::size_t connections() const noexcept { return links_.size(); }
 
   /// Sleeps until something has come, or has to be looked at, or that time is over. Returns whether something has.
-  [[nodiscard]] bool wait(Duration most) const;
+  /// `interrupt`: a descriptor that ends the sleep when it is readable; -1: none.
+  [[nodiscard]] bool wait(Duration most, int interrupt = -1) const;
 
   [[nodiscard]] std::size_t payload_bytes() const noexcept override { return options_.payload_bytes; }
   [[nodiscard]] std::uint32_t receive_packets() const noexcept override { return options_.receive_packets; }
@@ -98,6 +101,7 @@ class StreamTransport final : public PacketTransport {
 
   [[nodiscard]] Result<void> start();
   [[nodiscard]] Result<void> check_proof(const std::string& address) const;
+  [[nodiscard]] Result<PacketRoute> call(std::optional<NodeId> node, const std::string& address, std::string with);
   TcpLink& add_link(std::string with);
   [[nodiscard]] TcpLink* find(std::uint64_t id) const;
   void watch(TcpLink& link, bool first);
