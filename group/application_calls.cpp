@@ -1,4 +1,5 @@
 // The calls of the application's threads: what the program makes of the group, changes of the roster, and leaving.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,11 @@ class ReplicaChannelOf final : public ReplicaChannel {
   ReplicaChannelOf(GroupCore& core, group::Channel& channel)
       : core_(core), channel_(channel), logged_(channel.description().storage == SubgroupStorage::logged) {}
   void send_ordered(std::span<const std::byte> message) override { channel_.handle().send(message); }
+  [[nodiscard]] bool try_send_ordered(std::span<const std::byte> message) override {
+    const auto copy = [&](std::span<std::byte> to) { std::ranges::copy(message, to.begin()); };
+    return channel_.handle().try_send(message.size(), copy);
+  }
+  [[nodiscard]] std::size_t ordered_bytes_max() const noexcept override { return channel_.handle().message_bytes_max(); }
   void send_private(NodeId to, std::span<const std::byte> message) override {
     core_.private_post().send_answer(to, group::PrivateMessages::of_replica(channel_.id()), message);
   }

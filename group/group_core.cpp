@@ -73,6 +73,7 @@ void tell_application(const GroupOptions& options, const group::Channels& channe
 }  // namespace
 
 GroupCore::~GroupCore() {
+  attached_.clients.reset();  // it uses what ends here
   if (poller_.joinable() && !environment_.handler_threads->is_one()) {
     try {
       leave();

@@ -18,6 +18,7 @@
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/fabric/tcp/discovery_answer.hpp>
 #include <spindrift/group/channels.hpp>
+#include <spindrift/group/client_service.hpp>
 #include <spindrift/group/conclusion_watch.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/group_audit.hpp>
@@ -81,6 +82,7 @@ struct Attachments {
   /// The roster for whoever asks at this node's address, or why there is none.
   std::shared_ptr<fabric::tcp::DiscoveryAnswer> discovery = std::make_shared<fabric::tcp::DiscoveryAnswer>();
   std::optional<RosterService> roster_service{};
+  std::optional<ClientService> clients{};
 
   void tell_askers(const std::string& group, const Result<Roster>& roster) const { discovery->set(encode(group, roster)); }
 };

@@ -298,6 +298,8 @@ void GroupCore::join(const group::Probe& probe) {
               options_.layout ? options_.layout : value_or_throw(config_->layout_function()));
   make_member(probe);
   value_or_throw(observers_->start_elsewhere(*config_, opened.credentials, environment_.audit));
+  attached_.clients.emplace(group::ClientService::Member{*config_, environment_.state, channels_, attached_.replicas});
+  value_or_throw(attached_.clients->start(self(), opened.credentials, environment_.audit));
   value_or_throw(heartbeats_->start());
   // A process that waits for a majority can be told to found without one.
   attached_.roster_service.emplace(self(), *directory_, [this](const group::RosterCall& call) {

@@ -21,6 +21,8 @@ class ObjectCopy::Channel final : public ReplicaChannel {
   void set_time(std::uint64_t time_ns) noexcept { time_ns_ = time_ns; }
 
   void send_ordered(std::span<const std::byte>) override { refuse_to_send(subgroup_); }
+  [[nodiscard]] bool try_send_ordered(std::span<const std::byte>) override { refuse_to_send(subgroup_); }
+  [[nodiscard]] std::size_t ordered_bytes_max() const noexcept override { return 0; }
   void send_private(NodeId, std::span<const std::byte>) override { refuse_to_send(subgroup_); }
   void send_query(NodeId, std::span<const std::byte>) override { refuse_to_send(subgroup_); }
   [[nodiscard]] bool crowded() const noexcept override { return false; }

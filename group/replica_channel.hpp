@@ -19,6 +19,9 @@ class ReplicaChannel {
   virtual ~ReplicaChannel();
   /// From any thread; throws as Subgroup::send.
   virtual void send_ordered(std::span<const std::byte> message) = 0;
+  /// The same without waiting: false if it would have to. Throws as Subgroup::try_send.
+  [[nodiscard]] virtual bool try_send_ordered(std::span<const std::byte> message) = 0;
+  [[nodiscard]] virtual std::size_t ordered_bytes_max() const noexcept = 0;  ///< of one
   /// From any thread; first in, first out for each receiver. Does not wait; to a member that is lost it does nothing.
   virtual void send_private(NodeId to, std::span<const std::byte> message) = 0;
   /// The same for a query, which waits for room. Throws as Group::send_private.

@@ -253,6 +253,64 @@ class ReplicaCore final : public ReplicaBase {
     return table[method];
   }
 
+  bool read_bytes(std::uint32_t method, std::span<const std::byte> arguments, std::vector<std::byte>& reply) const override {
+    return read_in_list(Methods{}, method, arguments, reply);
+  }
+  template <auto... methods>
+  bool read_in_list(Replicates<methods...>, std::uint32_t method, std::span<const std::byte> arguments,
+                    std::vector<std::byte>& reply) const {
+    using Read = bool (ReplicaCore::*)(std::span<const std::byte>, std::vector<std::byte>&) const;
+    static constexpr std::array<Read, sizeof...(methods)> table = {&ReplicaCore::template read_method<methods>...};
+    return (this->*table[method])(arguments, reply);
+  }
+  template <auto method>
+  bool read_method(std::span<const std::byte> bytes, std::vector<std::byte>& reply) const {
+    using Traits = replicated::Traits<method>;
+    if constexpr (check<method>() && Traits::is_const) {
+      typename Traits::Arguments arguments;
+      std::apply([&](auto&... each) { replicated::take(bytes, each...); }, arguments);
+      try {
+        const std::shared_lock lock(object_mutex_);
+        const replicated::MethodScope reads(progress(), replicated::MethodScope::Kind::query);
+        const auto put_result = [&](auto&... each) {
+          if constexpr (std::is_void_v<typename Traits::Result>) {
+            (object_.*method)(std::move(each)...);
+          } else {
+            replicated::put(reply, static_cast<typename Traits::Result>((object_.*method)(std::move(each)...)));
+          }
+        };
+        std::apply(put_result, arguments);
+        return false;
+      } catch (...) {
+        reply.clear();
+        replicated::put_exception(reply, std::current_exception());
+      }
+    }
+    return true;
+  }
+
+  bool are_arguments(std::uint32_t method, std::span<const std::byte> bytes) const override {
+    return are_in_list(Methods{}, method, bytes);
+  }
+  template <auto... methods>
+  static bool are_in_list(Replicates<methods...>, std::uint32_t method, std::span<const std::byte> bytes) {
+    static constexpr std::array<bool (*)(std::span<const std::byte>), sizeof...(methods)> table = {
+        &ReplicaCore::template are_of_method<methods>...};
+    return table[method](bytes);
+  }
+  template <auto method>
+  static bool are_of_method(std::span<const std::byte> bytes) {
+    if constexpr (check<method>()) {
+      typename replicated::Traits<method>::Arguments arguments;
+      try {
+        std::apply([&](auto&... each) { replicated::take(bytes, each...); }, arguments);
+        return true;
+      } catch (const replicated::BadBytes&) {
+      }
+    }
+    return false;
+  }
+
   template <auto method>
   bool run_method(std::span<const std::byte> bytes, replicated::ReplicatedCall* own, std::vector<std::byte>* reply) {
     if constexpr (check<method>()) return run_checked<method>(bytes, own, reply);

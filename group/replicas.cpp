@@ -126,6 +126,14 @@ std::vector<Replicas::Replica*> Replicas::all() const {
   return all;
 }
 
+replicated::RelayedObject* Replicas::offered(std::string_view subgroup) const {
+  for (Replica* const replica : all()) {
+    const bool named = !replica->subgroup.dropped() && replica->subgroup.name() == subgroup;
+    if (named && replica->object->relayed().offered()) return &replica->object->relayed();
+  }
+  return nullptr;
+}
+
 // A replica that is attached later begins with this view.
 void Replicas::on_view(const NewView& news, const views::Member& member, const LoggedSubgroups* logged) {
   const View& view = news.view;

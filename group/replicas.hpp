@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <spindrift/core/result.hpp>
@@ -36,6 +37,9 @@ class Replicas {
   /// Any thread. `channel` is what the object has of its group. Throws bad_argument: the subgroup has handlers, or is
   /// unordered; unsupported: the subgroup has a state, which the object's type cannot take.
   ReplicaBase& attach(Channel& subgroup, std::unique_ptr<ReplicaChannel> channel, const Maker& make);
+
+  /// The object of that subgroup that the program offers to clients; null: there is none. Lives as long as this. Any thread.
+  [[nodiscard]] replicated::RelayedObject* offered(std::string_view subgroup) const;
 
   // The poller.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }

@@ -82,6 +82,10 @@ class Replicated {
   /// Ends a session: all that it keeps is forgotten, and requests of it are refused. Costs one message; throws as `update`.
   Future<void> close_session(const ClientSessionId& session) { return core_.close_session(session); }
 
+  /// Lets clients outside of the group call the object at this member, as [SPINDRIFT] client_port lets them in: all of its
+  /// Methods, with whatever arguments. Not to be taken back; the same at all members, so that a client can go on at any.
+  void offer() noexcept { core_.relayed().offer(); }
+
   /// Waits until the own replica has the subgroup's state, which a member that joins a running group gets from another one
   /// once it has attached the object, and any member of a logged subgroup from its log; at all others at once. Throws
   /// timed_out, would_block in a handler that would have to

@@ -121,6 +121,7 @@ bool ReplicatedCall::on_refusal(NodeId from, const Error& why) {
 // A result that was kept may have come with a state, of which the bytes of results were not read.
 void ReplicatedCall::on_own_result(NodeId self, bool threw, std::span<const std::byte> bytes) {
   const std::lock_guard lock(mutex_);
+  if (store_bytes(threw, bytes)) return;
   try {
     if (threw) return store_thrown(self, take_exception(bytes));
     store_value(self, bytes);
@@ -142,18 +143,21 @@ void ReplicatedCall::on_delivery(std::span<const NodeId> others) {
     if (!contains(answered_, node)) awaited_.push_back(node);
   }
   delivered_ = true;
+  on_stage(CallStage::delivered);
   changed_.notify_all();
 }
 
 void ReplicatedCall::on_stable() {
   const std::lock_guard lock(mutex_);
   stable_ = true;
+  on_stage(CallStage::stable);
   changed_.notify_all();
 }
 
 void ReplicatedCall::on_durable() {
   const std::lock_guard lock(mutex_);
   durable_ = true;
+  on_stage(CallStage::durable);
   changed_.notify_all();
 }
 
@@ -173,6 +177,7 @@ void ReplicatedCall::on_view(std::span<const NodeId> members, std::span<const No
 void ReplicatedCall::on_end(const Error& why) {
   const std::lock_guard lock(mutex_);
   ended_ = why;
+  on_ended(why);
   changed_.notify_all();
 }
 

@@ -77,6 +77,8 @@ class ReplicatedCall {
   /// Before on_delivery.
   void on_own_result(NodeId self, bool threw, std::span<const std::byte> bytes);
   void on_own_refusal(NodeId self, std::exception_ptr why);
+  /// Whether on_own_result is called for any method, and not for a client's request alone.
+  [[nodiscard]] virtual bool keeps_bytes() const noexcept { return false; }
   /// Applied here, or on its way as a query; `others` are the replicas that will answer. Any thread, for a query.
   void on_delivery(std::span<const NodeId> others);
   void on_stable();
@@ -95,6 +97,11 @@ class ReplicatedCall {
   virtual void store_value(NodeId from, std::span<const std::byte> bytes) = 0;
   virtual void store_thrown(NodeId from, std::exception_ptr thrown) = 0;
   virtual void store_lost(NodeId node) = 0;
+  /// The own replica's answer as bytes. False: it is wanted as a value.
+  virtual bool store_bytes(bool /*threw*/, std::span<const std::byte> /*bytes*/) { return false; }
+  /// The poller tells these, beside those who wait.
+  virtual void on_stage(CallStage /*stage*/) {}
+  virtual void on_ended(const Error& /*why*/) {}
   [[nodiscard]] bool reached_unlocked(CallStage stage) const noexcept;
   void store(NodeId from, bool threw, std::span<const std::byte> bytes);
 

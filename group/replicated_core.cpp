@@ -314,7 +314,11 @@ void ReplicaBase::apply_here(const Request& request, std::span<const std::byte> 
     case Ask::open: return clients_.open(arguments, own);
     case Ask::close: return clients_.close(arguments, own);
     case Ask::once: break;
-    default: static_cast<void>(run(request.method, arguments, own, nullptr)); return;
+    default:
+      if (own == nullptr || !own->keeps_bytes()) return static_cast<void>(run(request.method, arguments, own, nullptr));
+      reply_.clear();
+      const bool threw = run(request.method, arguments, nullptr, &reply_);
+      return own->on_own_result(channel_.self(), threw, reply_);
   }
   if (is_query(request.method)) throw replicated::BadBytes("a client's request changes nothing");
   const ClientRequest asked = replicated::ClientCalls::request(arguments);

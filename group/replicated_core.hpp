@@ -13,9 +13,11 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/smc/delivery.hpp>
+#include <spindrift/group/call_head.hpp>
 #include <spindrift/group/client_calls.hpp>
 #include <spindrift/group/handler_threads.hpp>
 #include <spindrift/group/method_scope.hpp>
+#include <spindrift/group/relayed_object.hpp>
 #include <spindrift/group/replica_channel.hpp>
 #include <spindrift/group/replica_members.hpp>
 #include <spindrift/group/replica_refusal.hpp>
@@ -28,7 +30,7 @@ namespace spindrift {
 
 /// The entry points, independent of the object's type. All on the poller thread, but for those that say so; they throw
 /// nothing of the application's.
-class ReplicaBase {
+class ReplicaBase : protected replicated::MethodTable {
  public:
   ReplicaBase(ReplicaChannel& channel, replicated::MethodLists lists);
   virtual ~ReplicaBase();
@@ -70,6 +72,9 @@ class ReplicaBase {
   /// Any thread; returns before anything is delivered.
   void give_up(const Error& why);
 
+  /// The replica for clients outside of the group. Any thread.
+  [[nodiscard]] replicated::RelayedObject& relayed() noexcept { return relayed_; }
+
   /// Any thread.
   [[nodiscard]] const replicated::ReplicaState& state() const noexcept { return state_; }
 
@@ -83,27 +88,8 @@ class ReplicaBase {
   [[nodiscard]] virtual std::optional<Error> untransferable() const = 0;
 
  protected:
-  /// The replicas' part in a call.
-  enum class Ask : std::uint32_t {
-    all,     ///< all apply and answer
-    apply,   ///< all apply; only the caller's own replica has an answer
-    own,     ///< only the caller's own replica runs it
-    direct,  ///< the replica that gets it as a private message runs it: a query
-    one,     ///< a query that the replica alone runs whose node comes before the arguments, in 8 bytes
-    once,    ///< all apply what the client's request before the arguments asks, unless that was done before
-    open,    ///< all open a session for a client
-    close,   ///< all end one
-  };
-  struct Request {
-    std::uint64_t digest;  ///< of the list of methods
-    std::uint64_t call;
-    std::uint32_t method;
-    Ask ask;
-    [[nodiscard]] bool is_ordered() const noexcept { return ask <= Ask::close && ask != Ask::direct; }
-    [[nodiscard]] bool is_of_client() const noexcept { return ask >= Ask::once; }
-    [[nodiscard]] bool has_method() const noexcept { return ask <= Ask::once; }
-  };
-  static_assert(sizeof(Request) == 24);
+  using Ask = replicated::CallAsk;
+  using Request = replicated::ReplicatedCallHead;
   using Place = std::uint64_t;  ///< behind the Request of Ask::one: the node
   struct Reply {
     std::uint64_t digest;  ///< as the request has it
@@ -144,8 +130,6 @@ class ReplicaBase {
   /// behind those of `reply` if that is not null. Throws BadBytes before the object is touched.
   [[nodiscard]] virtual bool run(std::uint32_t method, std::span<const std::byte> arguments, replicated::ReplicatedCall* own,
                                  std::vector<std::byte>* reply) = 0;
-  /// Whether that method, which is in the list, changes nothing.
-  [[nodiscard]] virtual bool is_query(std::uint32_t method) const noexcept = 0;
 
  private:
   void deliver(const Delivery& delivery);
@@ -168,6 +152,7 @@ class ReplicaBase {
   replicated::ReplicaMembers members_;  // the poller's
   std::vector<std::byte> reply_;  // the poller's; kept for its memory
   replicated::WaitingQueries waiting_;
+  replicated::RelayedObject relayed_{{*this, lists_, state_, channel_, calls_}};
 };
 
 }  // namespace spindrift

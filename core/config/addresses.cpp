@@ -156,8 +156,8 @@ std::optional<std::string> address_in(std::string_view addresses, NodeId node) {
   return by_pattern;
 }
 
-std::optional<std::string> observer_address_in(std::string_view addresses, std::span<const NodeId> members, NodeId node,
-                                               std::int64_t port) {
+std::optional<std::string> address_at_port(std::string_view addresses, std::span<const NodeId> members, NodeId node,
+                                           std::int64_t port) {
   constexpr std::int64_t port_max = 65535;
   const auto own = address_in(addresses, node);
   if (!own) return std::nullopt;
@@ -170,11 +170,18 @@ std::optional<std::string> observer_address_in(std::string_view addresses, std::
   return own->substr(0, own->rfind(':') + 1) + std::to_string(port);
 }
 
-std::string observer_address_of(const Config& config, NodeId node) {
-  const std::int64_t port = config.integer("SPINDRIFT", "observer_port");
+namespace {
+
+std::string address_for(const Config& config, NodeId node, std::string_view key) {
+  const std::int64_t port = config.integer("SPINDRIFT", key);
   const auto view = config.view();
   if (port == 0 || !view) return {};
-  return observer_address_in(config.text("SPINDRIFT", "addresses"), view->members, node, port).value_or("");
+  return address_at_port(config.text("SPINDRIFT", "addresses"), view->members, node, port).value_or("");
 }
+
+}  // namespace
+
+std::string observer_address_of(const Config& config, NodeId node) { return address_for(config, node, "observer_port"); }
+std::string client_address_of(const Config& config, NodeId node) { return address_for(config, node, "client_port"); }
 
 }  // namespace spindrift::config

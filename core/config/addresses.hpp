@@ -43,12 +43,14 @@ struct HostPort {
 /// The entry of `node` in a canonical list; nothing if neither an entry nor a pattern covers it.
 [[nodiscard]] std::optional<std::string> address_in(std::string_view addresses, NodeId node);
 
-/// The address at which a node of a canonical list listens for observers: that of its own, with `port`, or as many ports
-/// behind it as `members` before it have the same host. Nothing: it has no address, or there is no such port.
-[[nodiscard]] std::optional<std::string> observer_address_in(std::string_view addresses, std::span<const NodeId> members,
-                                                             NodeId node, std::int64_t port);
+/// The address at which a node of a canonical list listens for others than members: that of its own, with `port`, or as many
+/// ports behind it as `members` before it have the same host. Nothing: it has no address, or there is no such port.
+[[nodiscard]] std::optional<std::string> address_at_port(std::string_view addresses, std::span<const NodeId> members,
+                                                         NodeId node, std::int64_t port);
 /// The same of a configuration, as its [SPINDRIFT] observer_port says; empty: nowhere, for that is 0, or there is no layout
 /// to say which nodes are members.
 [[nodiscard]] std::string observer_address_of(const Config& config, NodeId node);
+/// The same for clients, as its [SPINDRIFT] client_port says.
+[[nodiscard]] std::string client_address_of(const Config& config, NodeId node);
 
 }  // namespace spindrift::config

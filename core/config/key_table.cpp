@@ -135,6 +135,14 @@ constexpr Key table[] = {
      "everybody's files have to agree. security says how both ends prove themselves: by keys of the group, of the role "
      "member or observer, with everything encrypted; or not at all. 0: nobody but processes of the same host may observe.",
      0, 65'535},
+    {"SPINDRIFT", "client_port", integer, node, "0",
+     "Where a member listens for clients, programs outside of the group that call the replicated objects that its program "
+     "offers: this port of its host in addresses; of several members of one host the first in rank order has it, the next "
+     "one the port behind it, and so on. Clients learn the ports of all members from one of them, so everybody's files have "
+     "to agree. With security = tls both ends prove themselves by keys of the group, of the role member or client, with "
+     "everything encrypted; without keys the address has to be one of the loopback interface. 0: nobody outside of the "
+     "group may call.",
+     0, 65'535},
     {"SPINDRIFT", "observer_bytes_per_s", integer, node, "512 MiB",
      "Most bytes that this member and the observers of a subgroup that read it copy each second, all together: one copy by "
      "the member, and one more for each observer, with 72 bytes for each message. So one observer gets half of that, and "

@@ -245,34 +245,51 @@ void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::ve
   }
 }
 
-/// Observers of other hosts call members at their addresses, at ports that nobody else listens at.
-void check_observer_port(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
-  const Value& value = value_of(loaded, "SPINDRIFT", "observer_port");
+/// A port of members for others than members.
+struct OtherPort {
+  const char* key;
+  const char* callers;  ///< of one's own host, or of others
+};
+
+/// Addresses, who listens there, and for whom.
+using Listeners = std::map<std::string, std::pair<NodeId, const char*>>;
+
+/// These call members at their addresses, at ports that nobody else listens at.
+void check_other_port(Loaded& loaded, const std::vector<NodeId>& members, const OtherPort& port, Listeners& taken,
+                      std::vector<Error>& problems) {
+  const Value& value = value_of(loaded, "SPINDRIFT", port.key);
   if (value.unusable || value.text == "0") return;
   if (value_of(loaded, "SPINDRIFT", "fabric").text == "shm") {
     return report(problems, value.origin,
-                  "observers of other hosts call members at their addresses, which fabric shm has not",
+                  fmt::format("{} call members at their addresses, which fabric shm has not", port.callers),
                   "give [SPINDRIFT] addresses and no fabric, which is shm+tcp then; or remove it");
   }
+  const std::string_view whom = std::string_view(port.callers).substr(0, std::string_view(port.callers).find(' '));
   const std::string& addresses = value_of(loaded, "SPINDRIFT", "addresses").text;
-  std::map<std::string, NodeId> taken;
-  for (const NodeId id : members) {
-    if (auto address = address_in(addresses, id)) taken.emplace(std::move(*address), id);
-  }
   for (const NodeId id : members) {
     if (!address_in(addresses, id)) continue;
-    const auto at = observer_address_in(addresses, members, id, std::stoll(value.text));
+    const auto at = address_at_port(addresses, members, id, std::stoll(value.text));
     if (!at) {
-      return report(problems, value.origin, fmt::format("the port of node {} for observers would be above 65535", id),
+      return report(problems, value.origin, fmt::format("the port of node {} for {} would be above 65535", id, whom),
                     "take a lower one: members of one host have one after the other");
     }
-    if (const auto other = taken.find(*at); other != taken.end()) {
+    if (const auto [other, fresh] = taken.emplace(*at, std::pair(id, port.callers)); !fresh) {
       return report(problems, value.origin,
-                    fmt::format("node {} would listen for observers at {}, where node {} listens for members", id, *at,
-                                other->second),
+                    fmt::format("node {} would listen for {} at {}, where node {} listens for {}", id, whom, *at,
+                                other->second.first, other->second.second),
                     "take another port: members of one host have one after the other");
     }
   }
+}
+
+void check_other_ports(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
+  const std::string& addresses = value_of(loaded, "SPINDRIFT", "addresses").text;
+  Listeners taken;
+  for (const NodeId id : members) {
+    if (auto address = address_in(addresses, id)) taken.emplace(std::move(*address), std::pair(id, "members"));
+  }
+  check_other_port(loaded, members, {"observer_port", "observers of other hosts"}, taken, problems);
+  check_other_port(loaded, members, {"client_port", "clients"}, taken, problems);
 }
 
 /// Whether the fabric hands strangers' bytes to a library before anything shows who sent them.
@@ -348,7 +365,7 @@ void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& probl
   load_founders(loaded, members, problems);
   check_contacts(loaded, problems);
   check_addresses(loaded, members, problems);
-  check_observer_port(loaded, members, problems);
+  check_other_ports(loaded, members, problems);
   check_network(loaded, members, problems);
   plans->unloggable = unloggable(loaded);
   check_logged(plans->layout, plans->unloggable, layout_text.source, problems);

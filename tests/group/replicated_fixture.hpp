@@ -39,6 +39,12 @@ class ReplicaFixture {
       }
       fixture_.ordered_.push_back({self_, {}, {message.begin(), message.end()}});
     }
+    [[nodiscard]] bool try_send_ordered(std::span<const std::byte> message) override {
+      if (fixture_.window_full) return false;
+      send_ordered(message);
+      return true;
+    }
+    [[nodiscard]] std::size_t ordered_bytes_max() const noexcept override { return fixture_.message_bytes_max; }
     void send_private(spindrift::NodeId to, std::span<const std::byte> message) override {
       const std::lock_guard lock(fixture_.mutex_);
       if (message.size() > fixture_.message_bytes_max) {
@@ -188,6 +194,7 @@ class ReplicaFixture {
 
   std::vector<Member> members;
   std::size_t message_bytes_max = 4096;
+  bool window_full = false;  ///< who does not wait sends nothing
   bool logged = false;
   std::uint32_t spoken = spindrift::views::clients_since;  ///< of the protocol
   bool crowded = false;  ///< too many answers wait everywhere

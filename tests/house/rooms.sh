@@ -15,7 +15,7 @@ allowed() {
     store) echo core store ;;
     rpc) echo core fabric rpc ;;
     views) echo core fabric sst smc views ;;
-    group) echo core fabric kernel sst smc store views group ;;
+    group) echo core fabric kernel sst smc store rpc views group ;;
     dds) echo core fabric rpc group dds ;;
     tools) echo core fabric kernel sst smc store rpc views group dds tools ;;
     examples) echo core fabric group rpc dds examples ;;

@@ -1,0 +1,225 @@
+// Steps of a client: what is sent to which member, and when.
+#include <spindrift/group/object_caller.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <spindrift/core/check.hpp>
+
+namespace spindrift::clients {
+namespace {
+
+/// So many requests of a session may be open, from the first one that is not settled on: a limit of the object's table.
+constexpr std::uint64_t open_max = 64;
+constexpr unsigned doublings_max = 16;
+
+}  // namespace
+
+MemberChoice::MemberChoice(std::vector<std::string> given, std::uint64_t first)
+    : given_(std::move(given)), all_(given_), at_(given_.empty() ? 0 : first % given_.size()) {
+  CHECK(!given_.empty());
+}
+
+bool MemberChoice::next() noexcept {
+  at_ = (at_ + 1) % all_.size();
+  if (++in_vain_ < all_.size()) return false;
+  in_vain_ = 0;
+  return true;
+}
+
+void MemberChoice::learn(const std::vector<std::string>& members) {
+  const std::string present = now();
+  std::vector<std::string> all;
+  const auto add = [&](const std::string& each) {
+    if (std::find(all.begin(), all.end(), each) == all.end()) all.push_back(each);
+  };
+  for (const std::string& each : members) add(each);
+  for (const std::string& each : given_) add(each);
+  add(present);
+  at_ = static_cast<std::size_t>(std::find(all.begin(), all.end(), present) - all.begin());
+  all_ = std::move(all);
+}
+
+ObjectCaller::ObjectCaller(std::string subgroup, std::uint64_t digest, MemberChoice members, const CallerOptions& options)
+    : subgroup_(std::move(subgroup)), digest_(digest), options_(options), members_(std::move(members)) {}
+
+void ObjectCaller::add(Wanted wanted) {
+  CHECK(has_method(wanted.ask) && wanted.ticket != 0);
+  const std::uint64_t ticket = wanted.ticket;
+  const bool fresh = items_.emplace(ticket, Item{std::move(wanted)}).second;
+  CHECK(fresh);
+}
+
+bool ObjectCaller::closed() const noexcept {
+  return closing_ && items_.empty() && session_.state == Session::State::none && ended_.empty();
+}
+
+void ObjectCaller::on_connected(Time now) {
+  if (connection_.state != Connection::State::connecting) return;
+  connection_.state = Connection::State::connected;
+  connection_.members_at = now;
+}
+
+void ObjectCaller::on_lost(const std::string& why, Time now) {
+  if (connection_.state == Connection::State::none) return;
+  leave(why, now);
+  connection_.hang_up = false;
+}
+
+Duration ObjectCaller::patience() const noexcept {
+  return options_.answer_within * (1U << std::min(connection_.silences, 3U));
+}
+
+Duration ObjectCaller::pause(unsigned before) const noexcept {
+  return std::min(options_.pause_max, options_.pause_first * (1U << std::min(before, doublings_max)));
+}
+
+// Nobody answers the attempts that are under way any more: those of updates leave their requests doubtful.
+void ObjectCaller::leave(const std::string& why, Time now) {
+  for (auto& [ticket, item] : items_) {
+    if (!std::exchange(item.under_way, false)) continue;
+    if (item.wanted.ask == Ask::update) item.doubtful = true;
+    item.reason = why;
+  }
+  for (auto& [ticket, item] : items_) {
+    if (item.reason.empty()) item.reason = why;
+  }
+  attempts_.clear();
+  if (session_.state == Session::State::opening) session_.state = Session::State::none;
+  if (closing_ && items_.empty()) session_.state = Session::State::none;  // nobody waits for its end
+  connection_.hang_up = connection_.state != Connection::State::none;
+  connection_.state = Connection::State::none;
+  connection_.not_before = now;
+  if (members_.next()) connection_.not_before = now + pause(connection_.pauses++);
+}
+
+// An attempt stays when its request has ended: a member that answers nothing is found by it.
+void ObjectCaller::expire(Time now) {
+  for (auto at = items_.begin(); at != items_.end();) {
+    const Item item = now < at->second.wanted.deadline ? Item{} : at->second;
+    if (item.wanted.ticket == 0) {
+      ++at;
+      continue;
+    }
+    const bool perhaps = item.wanted.ask == Ask::update && (item.doubtful || item.under_way);
+    Error why(ErrorKind::timed_out, std::string("a request was not answered before its time was over; it ") +
+                                        (perhaps ? "may have been carried out" : "was not carried out"));
+    Error placed = std::move(why).at(place()).fix(
+        "see whether the group is there and has a majority: spindrift group status; or give requests more time");
+    ++at;
+    if (item.reason.empty()) {
+      fail(item, placed);
+    } else {
+      fail(item, std::move(placed).because(Error(ErrorKind::member_lost, item.reason)));
+    }
+  }
+}
+
+bool ObjectCaller::is_silent(Time now) const {
+  return std::any_of(attempts_.begin(), attempts_.end(),
+                     [&](const auto& each) { return now - each.second.sent >= patience(); });
+}
+
+bool ObjectCaller::wants_session() const {
+  return std::any_of(items_.begin(), items_.end(), [](const auto& each) { return each.second.wanted.ask == Ask::update; });
+}
+
+CallerStep ObjectCaller::step(Time now) {
+  CallerStep step;
+  expire(now);
+  if (connection_.state == Connection::State::connecting && now - connection_.since >= options_.connect_within)
+    leave(place() + ": no connection came to be in time", now);
+  if (connection_.state == Connection::State::connected && is_silent(now)) {
+    leave(place() + ": no answer came in time", now);
+    ++connection_.silences;
+  }
+  judge_old();
+  step.hang_up = std::exchange(connection_.hang_up, false);
+  connect(step, now);
+  if (connection_.state == Connection::State::connected) send(step, now);
+  step.ended = std::exchange(ended_, {});
+  step.due = due(now);
+  return step;
+}
+
+void ObjectCaller::connect(CallerStep& step, Time now) {
+  const bool wanted = !items_.empty() || (closing_ && session_.state == Session::State::open);
+  if (connection_.state != Connection::State::none || !wanted || now < connection_.not_before) return;
+  connection_.state = Connection::State::connecting;
+  connection_.since = now;
+  step.connect = members_.now();
+}
+
+void ObjectCaller::send(CallerStep& step, Time now) {
+  CallerRequest request{.digest = digest_, .subgroup = subgroup_, .arguments = {}};
+  const bool idle = items_.empty() && !closing_;
+  if (!idle && now >= connection_.members_at) {
+    connection_.members_at = now + options_.members_every;
+    send_attempt(step, {.ask = Ask::members, .subgroup = subgroup_, .arguments = {}}, 0, now);
+  }
+  if (session_.state == Session::State::none && now >= session_.retry_at && wants_session()) {
+    session_.state = Session::State::opening;
+    request.ask = Ask::open;
+    send_attempt(step, request, 0, now);
+  }
+  for (auto& [ticket, item] : items_) {
+    if (attempts_.size() >= options_.under_way) break;
+    if (item.under_way || now < item.retry_at) continue;
+    request.of = {};
+    if (item.wanted.ask == Ask::update) {
+      if (!give_number(item)) continue;
+      request.of = {session_.id, *item.number, session_.settled()};
+    }
+    request.ask = item.wanted.ask;
+    request.method = item.wanted.method;
+    request.arguments = item.wanted.arguments;
+    item.under_way = true;
+    send_attempt(step, request, ticket, now);
+  }
+  if (closing_ && items_.empty() && session_.state == Session::State::open && attempts_.empty()) {
+    request.ask = Ask::close;
+    request.method = 0;
+    request.of = {session_.id, 0, 0};
+    request.arguments = {};
+    send_attempt(step, request, 0, now);
+  }
+}
+
+void ObjectCaller::send_attempt(CallerStep& step, const CallerRequest& request, std::uint64_t ticket, Time now) {
+  const std::uint64_t number = ++attempts_made_;
+  attempts_.emplace(number, Attempt{request.ask, ticket, now});
+  std::vector<std::byte> bytes(request_bytes(request));
+  encode(request, bytes);
+  step.send.push_back({number, std::move(bytes)});
+}
+
+// Those of a session that is over have been judged before.
+bool ObjectCaller::give_number(Item& item) {
+  if (session_.state != Session::State::open) return false;
+  if (item.number) return item.generation == session_.generation;
+  if (session_.next_number - session_.settled() >= open_max) return false;
+  item.number = session_.next_number++;
+  item.generation = session_.generation;
+  session_.open.insert(*item.number);
+  return true;
+}
+
+Time ObjectCaller::due(Time now) const {
+  Time due = never;
+  for (const auto& [ticket, item] : items_) {
+    due = std::min(due, item.wanted.deadline);
+    if (!item.under_way && item.retry_at > now) due = std::min(due, item.retry_at);
+  }
+  const bool wanted = !items_.empty() || (closing_ && session_.state == Session::State::open);
+  switch (connection_.state) {
+    case Connection::State::none: return wanted ? std::min(due, connection_.not_before) : due;
+    case Connection::State::connecting: return std::min(due, connection_.since + options_.connect_within);
+    case Connection::State::connected: break;
+  }
+  for (const auto& [number, attempt] : attempts_) due = std::min(due, attempt.sent + patience());
+  if (wanted) due = std::min(due, connection_.members_at);
+  if (session_.retry_at > now && wants_session()) due = std::min(due, session_.retry_at);
+  return due;
+}
+
+}  // namespace spindrift::clients

@@ -1,0 +1,201 @@
+// Clients outside of real groups: updates are carried out once, whichever member is asked and whatever becomes of it.
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <future>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "served_group.hpp"
+#include "till.hpp"
+
+using namespace spindrift;
+using fabric::tls::Role;
+
+namespace {
+
+constexpr Duration patience = std::chrono::seconds(120);
+
+/// As Till, with another list.
+class OtherTill : public Till {
+ public:
+  using Methods = Replicates<&Till::calls, &Till::pay>;
+};
+
+/// Its results have the size that is asked for.
+class Slow {
+ public:
+  std::uint64_t add(std::uint64_t bytes) { return sum_ += bytes; }
+  std::string print(std::uint64_t bytes) { return std::string(bytes, 'x'); }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
+  [[nodiscard]] std::string text(std::uint64_t bytes) const { return std::string(bytes, 'y'); }
+  void clear() { sum_ = 0; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(sum_);
+  }
+  using Methods = Replicates<&Slow::add, &Slow::print, &Slow::sum, &Slow::text, &Slow::clear>;
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+
+std::optional<Error> error_of(const auto& future) {
+  return thrown_by([&] { static_cast<void>(future.get(patience)); });
+}
+
+}  // namespace
+
+TEST_CASE("a client calls a replicated object, each update once, and reads it at a member and in the order") {
+  ServedGroup<Till> group(3);
+  Client client(group.options(1));
+  auto till = client.replicated<Till>("orders");
+  CHECK(till.update<&Till::pay>("Ann").get(patience) == 1);
+  CHECK(till.ordered_query<&Till::calls>("Ann").get(patience) == 1);
+  CHECK(till.query<&Till::calls>("Ann").get(patience) == 1);
+  CHECK_THROWS_AS(till.update<&Till::pay>("").get(patience), std::invalid_argument);
+  std::vector<ClientFuture<std::uint64_t>> many;
+  for (int i = 0; i < 500; ++i) many.push_back(till.update<&Till::pay>("Bob"));
+  std::set<std::uint64_t> results;
+  for (const auto& each : many) results.insert(each.get(patience));
+  CHECK(results.size() == 500);
+  CHECK(*results.rbegin() == 500);
+  CHECK(group.replicas[0].ordered_query<&Till::calls>("Bob").get(patience) == 500);
+  leave_all(group.groups);
+}
+
+TEST_CASE("a client goes on at another member when its member leaves, which it has learned of") {
+  ServedGroup<Till> group(3);
+  Client client(group.options(0));
+  auto till = client.replicated<Till>("orders");
+  CHECK(till.update<&Till::pay>("Ann").get(patience) == 1);
+  for (unsigned gone = 0; gone < 2; ++gone) {
+    std::vector<ClientFuture<std::uint64_t>> many;
+    for (int i = 0; i < 200; ++i) many.push_back(till.update<&Till::pay>("Ann"));
+    group.groups[gone]->leave();
+    group.groups[gone].reset();
+    std::set<std::uint64_t> results;
+    for (const auto& each : many) results.insert(each.get(patience));
+    CHECK(results.size() == 200);
+    CHECK(*results.rbegin() == 1 + 200 * (gone + 1));
+  }
+  CHECK(group.replicas[2].query<&Till::calls>("Ann") == 401);
+  group.groups[2]->leave();
+}
+
+TEST_CASE("a client with keys of another role, of another group or without any is not let in") {
+  ServedGroup<Till> group(1);
+  ClientOptions options = group.options(0);
+  options.give_up_after = std::chrono::seconds(3);
+  SECTION("an observer's") {
+    options.keys = group.keys_of(Role::observer, "dashboard");
+    const auto refused = thrown_by([&] { const Client client(options); });
+    REQUIRE(refused);
+    CHECK(refused->kind() == ErrorKind::refused);
+  }
+  SECTION("none") {
+    options.keys.clear();
+    Client client(options);
+    const auto refused = error_of(client.replicated<Till>("orders").update<&Till::pay>("Ann"));
+    REQUIRE(refused);
+    CHECK(refused->kind() == ErrorKind::timed_out);
+    CHECK(refused->message().find("was not carried out") != std::string::npos);
+  }
+  SECTION("of another group") {
+    const GroupFixture other("tcp");
+    const std::string theirs = other.directory() + "/keys/1";
+    options.keys = theirs;
+    Client client(options);
+    CHECK(error_of(client.replicated<Till>("orders").update<&Till::pay>("Ann")));
+  }
+  CHECK(group.replicas[0].query<&Till::calls>("Ann") == 0);
+  leave_all(group.groups);
+}
+
+TEST_CASE("a member's keys do for a client, and a group without keys lets in who is on loopback") {
+  SECTION("a member's") {
+    ServedGroup<Till> group(2);
+    ClientOptions options = group.options(0);
+    options.keys = group.fixture.directory() + "/keys/1";
+    Client client(options);
+    CHECK(client.replicated<Till>("orders").update<&Till::pay>("Ann").get(patience) == 1);
+    leave_all(group.groups);
+  }
+  SECTION("nobody has keys") {
+    ServedGroup<Till> group(2, "security = none\n");
+    Client client(group.open_options(1));
+    CHECK(client.replicated<Till>("orders").update<&Till::pay>("Ann").get(patience) == 1);
+    leave_all(group.groups);
+  }
+}
+
+TEST_CASE("a client is told what there is not: a subgroup, an object that is offered, the same methods") {
+  ServedGroup<Till> group(2, "security = none\n", false);
+  ClientOptions options = group.open_options(0);
+  options.give_up_after = std::chrono::seconds(2);
+  Client client(options);
+  auto unknown = error_of(client.replicated<Till>("nowhere").update<&Till::pay>("Ann"));
+  REQUIRE(unknown);
+  CHECK(unknown->kind() == ErrorKind::bad_argument);
+  CHECK(unknown->message().find("no subgroup nowhere") != std::string::npos);
+  auto unoffered = error_of(client.replicated<Till>("orders").update<&Till::pay>("Ann"));
+  REQUIRE(unoffered);
+  CHECK(unoffered->kind() == ErrorKind::timed_out);
+  CHECK(unoffered->to_string().find("offers no replicated object") != std::string::npos);
+  group.replicas[1].offer();
+  CHECK(client.replicated<Till>("orders").update<&Till::pay>("Ann").get(patience) == 1);
+  auto other = client.replicated<OtherTill>("orders");
+  auto differs = error_of(other.update<&Till::pay>("Ann"));
+  REQUIRE(differs);
+  CHECK(differs->kind() == ErrorKind::refused);
+  CHECK(error_of(other.query<&Till::calls>("Ann"))->kind() == ErrorKind::refused);
+  leave_all(group.groups);
+}
+
+TEST_CASE("a client whose session is over is told so where nobody knows, and goes on in another one") {
+  ServedGroup<Till> group(2, "security = none\n");
+  Client client(group.open_options(0));
+  auto till = client.replicated<Till>("orders");
+  CHECK(till.update<&Till::pay>("Ann").get(patience) == 1);
+  std::vector<Future<ClientSessionId>> more;
+  for (std::size_t i = 0; i < 1024; ++i) more.push_back(group.replicas[1].open_session());
+  for (const auto& opened : more) static_cast<void>(opened.get(patience));
+  CHECK(till.update<&Till::pay>("Ann").get(patience) == 2);  // its first attempt was refused: so it was not carried out
+  CHECK(group.replicas[0].query<&Till::calls>("Ann") == 2);
+  leave_all(group.groups);
+}
+
+TEST_CASE("results that are large come whole, and those that are too large are told of") {
+  ServedGroup<Slow> group(2, "security = none\n");
+  Client client(group.open_options(0));
+  auto slow = client.replicated<Slow>("orders");
+  CHECK(slow.update<&Slow::print>(900'000).get(patience) == std::string(900'000, 'x'));
+  CHECK(slow.query<&Slow::text>(900'000).get(patience) == std::string(900'000, 'y'));
+  CHECK(slow.ordered_query<&Slow::text>(900'000).get(patience) == std::string(900'000, 'y'));
+  const auto update = error_of(slow.update<&Slow::print>(3'000'000));
+  REQUIRE(update);
+  CHECK(update->kind() == ErrorKind::resource);
+  CHECK(update->message().find("was carried out") != std::string::npos);
+  CHECK(error_of(slow.query<&Slow::text>(3'000'000))->kind() == ErrorKind::resource);
+  CHECK(error_of(slow.query<&Slow::text>(9'000'000))->kind() == ErrorKind::resource);
+  slow.update<&Slow::clear>().get(patience);
+  CHECK(slow.query<&Slow::sum>().get(patience) == 0);
+  leave_all(group.groups);
+}
+
+TEST_CASE("a client that is gone ends what was not answered, and closes its sessions") {
+  ServedGroup<Till> group(2, "security = none\n");
+  std::optional<ClientFuture<std::uint64_t>> left;
+  for (int i = 0; i < 40; ++i) {
+    Client client(group.open_options(0));
+    auto till = client.replicated<Till>("orders");
+    static_cast<void>(till.update<&Till::pay>("Ann").get(patience));
+    left = till.update<&Till::pay>("Bob");
+  }
+  const auto ended = thrown_by([&] { static_cast<void>(left->get(patience)); });
+  if (ended) CHECK(ended->kind() == ErrorKind::group_closed);
+  CHECK(group.replicas[0].ordered_query<&Till::calls>("Ann").get(patience) == 40);
+  leave_all(group.groups);
+}

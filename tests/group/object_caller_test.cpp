@@ -1,0 +1,177 @@
+// A client's steps: which member it asks, how often, and by which numbers.
+#include <catch2/catch.hpp>
+
+#include "played_caller.hpp"
+
+using namespace spindrift;
+using namespace spindrift::clients;
+using namespace spindrift::clients::test;
+
+TEST_CASE("a client connects when something is wanted, opens a session for updates alone, and counts its requests") {
+  Played client;
+  client.step();
+  CHECK(client.calls.empty());
+  CHECK(client.due == never);
+  client.want(1, Ask::query);
+  client.step();
+  CHECK(client.calls == std::vector<std::string>{"a:1"});
+  client.connect();
+  const auto query = client.take(Ask::query);
+  CHECK(query.request().of.session == ClientSessionId{});
+  client.answer(query, good);
+  CHECK(client.take_ended().kind == Ended::Kind::returned);
+  client.want(2);
+  client.step();
+  client.open(9);
+  auto update = client.take(Ask::update);
+  CHECK(update.request().of.session == ClientSessionId{9, 5});
+  CHECK(update.request().of.number == 0);
+  CHECK(update.request().of.settled == 0);
+  CHECK(update.request().digest == 77);
+  client.answer(update, {CallerOutcome::threw, {}});
+  CHECK(client.take_ended().kind == Ended::Kind::threw);
+  client.want(3);
+  client.step();
+  update = client.take(Ask::update);
+  CHECK(update.request().of.number == 1);
+  CHECK(update.request().of.settled == 1);
+}
+
+TEST_CASE("what is settled is below all that is open, and no number is too far from it") {
+  Played client({"a:1"}, {.under_way = 200});
+  for (std::uint64_t ticket = 1; ticket <= 100; ++ticket) client.want(ticket);
+  client.step();
+  client.connect();
+  client.open(1);
+  CHECK(client.sent.size() == 64);
+  auto first = client.sent.front();
+  client.sent.pop_front();
+  for (int i = 0; i < 10; ++i) {
+    client.answer(client.sent.front(), good);
+    client.sent.pop_front();
+  }
+  CHECK(client.sent.size() == 53);  // the first one holds up those that would be too far from it
+  client.answer(first, good);
+  REQUIRE(client.sent.size() == 64);
+  CHECK(client.sent.back().request().of.number == 74);
+  CHECK(client.sent.back().request().of.settled == 11);
+  CHECK(client.due > client.now);
+}
+
+TEST_CASE("no more attempts are under way than may be") {
+  Played client;
+  for (std::uint64_t ticket = 1; ticket <= 20; ++ticket) client.want(ticket, Ask::query);
+  client.step();
+  client.connect();
+  CHECK(client.sent.size() == 8);
+}
+
+TEST_CASE("a request that was under way when the connection ended is made again elsewhere by the same number") {
+  Played client;
+  client.want(1);
+  client.step();
+  client.connect();
+  client.open(3);
+  const auto first = client.take(Ask::update);
+  client.lose();
+  CHECK(client.calls == std::vector<std::string>{"a:1", "b:1"});
+  client.connect();
+  const auto second = client.take(Ask::update);
+  CHECK(second.request().of.session == ClientSessionId{3, 5});
+  CHECK(second.request().of.number == 0);
+  client.answer(first, good);  // nobody waits for that any more
+  CHECK(client.ended.empty());
+  client.answer(second, good);
+  CHECK(client.take_ended().ticket == 1);
+}
+
+TEST_CASE("a member that does not answer in time is left, and the next one has longer") {
+  Played client;
+  client.want(1, Ask::ordered_query);
+  client.step();
+  client.connect();
+  client.pass(1999ms);
+  CHECK(client.hung_up == 0);
+  CHECK(client.due == client.now + 1ms);
+  client.pass(1ms);
+  CHECK(client.hung_up == 1);
+  CHECK(client.calls.back() == "b:1");
+  client.connect();
+  client.pass(3999ms);
+  CHECK(client.hung_up == 1);
+  client.pass(1ms);
+  CHECK(client.hung_up == 2);
+  CHECK(client.calls.back() == "c:1");
+}
+
+TEST_CASE("a member that does not answer is left though its request has been given up") {
+  Played client;
+  client.want(1, Ask::query, client.now + 100ms);
+  client.step();
+  client.connect();
+  client.pass(100ms);
+  CHECK(client.take_failure().kind() == ErrorKind::timed_out);
+  client.pass(1900ms);
+  CHECK(client.hung_up == 1);
+}
+
+TEST_CASE("a connection that does not come to be is given up, and after all members were called there is a pause") {
+  Played client({"a:1", "b:1"});
+  client.want(1, Ask::query);
+  client.step();
+  client.pass(5s);
+  CHECK(client.calls == std::vector<std::string>{"a:1", "b:1"});
+  client.lose();
+  CHECK(client.calls.size() == 2);
+  CHECK(client.due == client.now + 10ms);
+  client.pass(10ms);
+  CHECK(client.calls.size() == 3);
+  client.lose();
+  CHECK(client.calls.size() == 4);
+  client.lose();
+  CHECK(client.calls.size() == 4);
+  CHECK(client.due == client.now + 20ms);
+}
+
+TEST_CASE("a client goes on at members that it was told of") {
+  Played client({"a:1"});
+  client.want(1, Ask::query);
+  client.step();
+  client.connect({"x:1", "y:1"});
+  CHECK(client.line.members().all() == std::vector<std::string>{"x:1", "y:1", "a:1"});
+  client.lose();
+  CHECK(client.calls.back() == "x:1");
+  client.lose();
+  CHECK(client.calls.back() == "y:1");
+}
+
+TEST_CASE("an overloaded member is asked again after a pause, and one that has no object is left") {
+  Played client;
+  client.want(1, Ask::query);
+  client.step();
+  client.connect();
+  client.answer(client.take(Ask::query), CallerOutcome::overloaded);
+  CHECK(client.sent.empty());
+  CHECK(client.due == client.now + 10ms);
+  client.pass(10ms);
+  client.answer(client.take(Ask::query), CallerOutcome::overloaded);
+  client.pass(19ms);
+  CHECK(client.sent.empty());
+  client.pass(1ms);
+  CHECK(client.hung_up == 0);
+  client.answer(client.take(Ask::query), CallerOutcome::elsewhere);
+  CHECK(client.hung_up == 1);
+  CHECK(client.calls.back() == "b:1");
+}
+
+TEST_CASE("members that all have no object are asked again after a pause, though they say who there is") {
+  Played client({"a:1", "b:1"});
+  client.want(1, Ask::query);
+  client.step();
+  for (int member = 0; member < 2; ++member) {
+    client.connect({"a:1", "b:1"});
+    client.answer(client.take(Ask::query), CallerOutcome::elsewhere);
+  }
+  CHECK(client.calls.size() == 2);
+  CHECK(client.due == client.now + 10ms);
+}
