@@ -89,7 +89,7 @@ class ObjectWay {
 }  // namespace clients
 
 /// The outcome of one request, now or later. Copies are of the same one; it may be dropped, and may outlive the client.
-/// Threads: any.
+/// Threads: any, but no handler of a group, which would hold that up.
 template <class R>
 class ClientFuture {
  public:

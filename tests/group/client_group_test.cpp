@@ -1,8 +1,9 @@
 // Clients outside of real groups: updates are carried out once, whichever member is asked and whatever becomes of it.
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <chrono>
-#include <future>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -40,6 +41,30 @@ class Slow {
 
  private:
   std::uint64_t sum_ = 0;
+};
+
+/// An update of it runs until the test lets it return.
+class Held {
+ public:
+  std::uint64_t hold() {
+    held = true;
+    held.notify_all();
+    released.wait(false);
+    return ++calls_;
+  }
+  std::uint64_t count() { return ++calls_; }
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(calls_);
+  }
+  using Methods = Replicates<&Held::hold, &Held::count, &Held::calls>;
+
+  static inline std::atomic<bool> held{false};
+  static inline std::atomic<bool> released{false};
+
+ private:
+  std::uint64_t calls_ = 0;
 };
 
 std::optional<Error> error_of(const auto& future) {
@@ -164,6 +189,31 @@ TEST_CASE("a client whose session is over is told so where nobody knows, and goe
   for (const auto& opened : more) static_cast<void>(opened.get(patience));
   CHECK(till.update<&Till::pay>("Ann").get(patience) == 2);  // its first attempt was refused: so it was not carried out
   CHECK(group.replicas[0].query<&Till::calls>("Ann") == 2);
+  leave_all(group.groups);
+}
+
+TEST_CASE("a member whose method takes long answers others, and nothing that it could not take meanwhile is lost") {
+  ServedGroup<Held> group(1, "security = none\n");
+  ClientOptions options = group.open_options(0);
+  options.answer_within = patience;
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<ClientFuture<std::uint64_t>> many;
+  clients.push_back(std::make_unique<Client>(options));
+  many.push_back(clients[0]->replicated<Held>("orders").update<&Held::hold>());
+  Held::held.wait(false);
+  for (int i = 0; i < 40; ++i) {
+    clients.push_back(std::make_unique<Client>(options));
+    auto held = clients.back()->replicated<Held>("orders");
+    many.push_back(held.ordered_query<&Held::calls>());
+    many.push_back(held.query<&Held::calls>());
+    for (int j = 0; j < 30; ++j) many.push_back(held.update<&Held::count>());
+  }
+  Client other(options);
+  CHECK(error_of(other.replicated<Held>("nowhere").query<&Held::calls>())->kind() == ErrorKind::bad_argument);
+  Held::released = true;
+  Held::released.notify_all();
+  for (const auto& each : many) CHECK_NOTHROW(static_cast<void>(each.get(patience)));
+  CHECK(group.replicas[0].ordered_query<&Held::calls>().get(patience) == 1 + 40 * 30);
   leave_all(group.groups);
 }
 
