@@ -34,6 +34,7 @@
 
 namespace spindrift {
 
+/// The group that a client calls, how it proves itself, and its patience.
 struct ClientOptions {
   /// "host:port" of members, where they listen for clients; at least one. The others are learned from who answers.
   std::vector<std::string> members;
@@ -55,11 +56,17 @@ class ClientCore;
 /// One request, between who waits for it and the client's thread.
 class AwaitedAnswer {
  public:
-  enum class Kind : std::uint8_t { returned, threw, failed };
+  /// How the request ended.
+  enum class Kind : std::uint8_t {
+    returned,  ///< with bytes of a result
+    threw,     ///< with bytes of an exception
+    failed,    ///< without either
+  };
+  /// The client's thread, once.
   void set(Kind kind, std::vector<std::byte> bytes, std::exception_ptr why);
   /// The bytes of what was returned. Throws what was thrown, why it failed, and timed_out.
   [[nodiscard]] const std::vector<std::byte>& get(std::optional<Duration> limit) const;
-  [[nodiscard]] bool is_there() const;
+  [[nodiscard]] bool is_there() const;  ///< whether `get` would not wait
 
  private:
   mutable std::mutex mutex_;
@@ -75,9 +82,11 @@ class AwaitedAnswer {
 /// The client's way to one object.
 class ObjectWay {
  public:
+  /// Made by a Client.
   ObjectWay(std::shared_ptr<ClientCore> core, std::uint64_t caller) : core_(std::move(core)), caller_(caller) {}
   /// The numbers are those of clients::Ask.
   enum class Kind : std::uint32_t { update = 4, query = 5, ordered_query = 6 };
+  /// Begins a request; throws as ClientObject.
   [[nodiscard]] std::shared_ptr<const AwaitedAnswer> ask(Kind kind, std::size_t method,
                                                          std::vector<std::byte> arguments) const;
 
