@@ -1,6 +1,7 @@
 // Sessions in the order of their last use, and the bytes of the whole table.
 #include <spindrift/group/client_table.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -78,7 +79,14 @@ void ClientTable::keep(const ClientRequest& request, std::uint32_t method, bool 
   bytes_ += kept.bytes.size();
   const bool fresh = found->kept.emplace(request.number, std::move(kept)).second;
   CHECK(fresh);
-  while (bytes_ > limits_.bytes) end(sessions_.begin());
+  while (bytes_ > limits_.bytes) end(heaviest_but(found));
+}
+
+// Sessions that keep little would free little, and their clients settle what they have. The one that asks has to
+// answer with its result, and alone is within the bound.
+ClientTable::Sessions::iterator ClientTable::heaviest_but(Sessions::iterator asks) {
+  CHECK(asks == std::prev(sessions_.end()) && sessions_.size() > 1);
+  return std::ranges::max_element(sessions_.begin(), asks, {}, &Session::bytes);
 }
 
 ClientTable::Sessions::iterator ClientTable::find(const ClientSessionId& id) {

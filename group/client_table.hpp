@@ -65,7 +65,8 @@ class ClientTable {
   void close(const ClientSessionId& session);
   /// A request at its place in the order. `method`: its place in the object's list.
   [[nodiscard]] ClientVerdict judge(const ClientRequest& request, std::uint32_t method);
-  /// The result of a fresh request: bytes of what it returned, or threw.
+  /// The result of a fresh request: bytes of what it returned, or threw. With too many bytes other sessions are over, those
+  /// first that keep the most.
   void keep(const ClientRequest& request, std::uint32_t method, bool threw, std::span<const std::byte> result);
 
   /// No session was ever opened, and so there is nothing to save.
@@ -93,6 +94,8 @@ class ClientTable {
 
   [[nodiscard]] Sessions::iterator find(const ClientSessionId& id);
   void settle(Session& session, std::uint64_t below);
+  /// The one that keeps the most bytes of all others, and of equal ones the one that was used the longest ago.
+  [[nodiscard]] Sessions::iterator heaviest_but(Sessions::iterator asks);
   void end(Sessions::iterator session);
 
   ClientLimits limits_;

@@ -11,6 +11,7 @@
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/group/replicated_error.hpp>
+#include <spindrift/group/reply_memory.hpp>
 
 namespace spindrift {
 using Outcome = replicated::AnswerOutcome;
@@ -303,7 +304,7 @@ void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, st
 
 void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const std::byte> arguments) {
   if (request.ask == Ask::apply || request.is_of_client()) return apply_here(request, arguments, nullptr);
-  reply_.assign(sizeof(Reply), std::byte{});
+  replicated::begin_reply(reply_, sizeof(Reply));
   const Outcome outcome = run(request.method, arguments, nullptr, &reply_) ? Outcome::threw : Outcome::returned;
   send_reply(caller, Reply{request.digest, request.call, static_cast<std::uint64_t>(outcome), 0});
 }
@@ -316,14 +317,14 @@ void ReplicaBase::apply_here(const Request& request, std::span<const std::byte> 
     case Ask::once: break;
     default:
       if (own == nullptr || !own->keeps_bytes()) return static_cast<void>(run(request.method, arguments, own, nullptr));
-      reply_.clear();
+      replicated::begin_reply(reply_, 0);
       const bool threw = run(request.method, arguments, nullptr, &reply_);
       return own->on_own_result(channel_.self(), threw, reply_);
   }
   if (is_query(request.method)) throw replicated::BadBytes("a client's request changes nothing");
   const ClientRequest asked = replicated::ClientCalls::request(arguments);
   if (!clients_.begins(asked, request.method, own)) return;
-  reply_.clear();
+  replicated::begin_reply(reply_, 0);
   const bool threw = run(request.method, arguments.subspan(sizeof asked), nullptr, &reply_);
   clients_.carried_out(asked, request.method, threw, reply_, own);
 }

@@ -63,7 +63,7 @@ class ClientReference {
     const std::size_t bytes = answer.size() - (answer.starts_with(thrown) ? thrown.size() : 0);
     const bool fits = bytes <= reference_limits.result_bytes;
     find(request.session)->kept[request.number] = {method, fits ? answer : "too large", fits ? bytes : 0};
-    while (bytes_of_all() > reference_limits.bytes) end_oldest();
+    while (bytes_of_all() > reference_limits.bytes) end_heaviest_but(request.session);
   }
 
  private:
@@ -92,6 +92,16 @@ class ClientReference {
     std::size_t bytes = 0;
     for (const Session& session : sessions_) bytes += bytes_of(session);
     return bytes;
+  }
+  void end_heaviest_but(const ClientSessionId& asks) {
+    const Session* heaviest = nullptr;
+    for (const Session& each : sessions_) {
+      if (each.id == asks) continue;
+      const auto more = [&] { return bytes_of(each) > bytes_of(*heaviest); };
+      const auto older = [&] { return bytes_of(each) == bytes_of(*heaviest) && each.used < heaviest->used; };
+      if (heaviest == nullptr || more() || older()) heaviest = &each;
+    }
+    close(ClientSessionId(heaviest->id));
   }
   void end_oldest() { sessions_.erase(std::ranges::min_element(sessions_, {}, &Session::used)); }
 

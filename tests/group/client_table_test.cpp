@@ -139,6 +139,25 @@ TEST_CASE("results beyond their bounds are not kept, and hold up the session tha
   CHECK(table.bytes() == 21);
 }
 
+TEST_CASE("a table that keeps too many bytes ends a session that keeps the most, and none that keeps little") {
+  ClientTable table({.sessions = 8, .open = 8, .result_bytes = 10, .session_bytes = 20, .bytes = 50});
+  const ClientSessionId small = table.open(1);
+  const ClientSessionId older = table.open(2);
+  const ClientSessionId newer = table.open(3);
+  const ClientSessionId last = table.open(4);
+  CHECK(carry_out(table, {small, 0, 0}, "x").kind == Kind::fresh);
+  for (const ClientSessionId& session : {older, newer}) {
+    CHECK(carry_out(table, {session, 0, 0}, std::string(10, 'x')).kind == Kind::fresh);
+    CHECK(carry_out(table, {session, 1, 0}, std::string(10, 'x')).kind == Kind::fresh);
+  }
+  CHECK(carry_out(table, {last, 0, 0}, std::string(10, 'x')).kind == Kind::fresh);
+  CHECK(table.bytes() == 31);
+  CHECK(table.judge({last, 0, 0}, 0).kind == Kind::repeated);
+  CHECK(refusal(table.judge({older, 0, 0}, 0)) == ClientRefusal::over);
+  CHECK(table.judge({newer, 0, 0}, 0).kind == Kind::repeated);
+  CHECK(table.judge({small, 0, 0}, 0).kind == Kind::repeated);
+}
+
 TEST_CASE("a table that is loaded is the one that was saved, with the places that its methods have now") {
   ClientTable table;
   const ClientSessionId closed = table.open(1);
