@@ -13,6 +13,12 @@ using dds::core::Duration;
   throw dds::core::UnsupportedError("policy " + policy + ": " + why + "; read the topic as a participant (DataReader)");
 }
 
+/// A reader and what has to outlive it, whoever lets go of what first.
+struct KeptReader {
+  std::shared_ptr<DomainObserver> domain;
+  std::shared_ptr<ObservedReader> reader;  // ends first
+};
+
 void check_observes(const dds::sub::qos::DataReaderQos& qos) {
   if (qos.policy<Durability>().kind() != DurabilityKind::VOLATILE)
     refuse("Durability", "an observer reads what comes from now on, and is given no history");
@@ -39,7 +45,7 @@ std::shared_ptr<DomainObserver> observe_domain(std::uint32_t domain, const std::
       "here of this release");
 }
 
-std::shared_ptr<ObservedReader> observe_topic(const DomainObserver& domain, const std::string& topic,
+std::shared_ptr<ObservedReader> observe_topic(std::shared_ptr<DomainObserver> domain, const std::string& topic,
                                               const TypeSupport& type, const dds::sub::qos::DataReaderQos& qos,
                                               const dds::sub::qos::SubscriberQos& around,
                                               std::function<bool(const void*)> filter) {
@@ -52,7 +58,9 @@ std::shared_ptr<ObservedReader> observe_topic(const DomainObserver& domain, cons
   observed.facts.qos = requested(qos, around, dds::topic::qos::TopicQos());
   check_observes(qos);
   observed.rules = cache_rules(qos);
-  return outside([&] { return domain.read(std::move(observed)); });
+  const auto kept = std::make_shared<KeptReader>(KeptReader{std::move(domain), nullptr});
+  kept->reader = outside([&] { return kept->domain->read(std::move(observed)); });
+  return {kept, kept->reader.get()};
 }
 
 }  // namespace spindrift::topics

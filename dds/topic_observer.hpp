@@ -25,8 +25,9 @@ namespace spindrift::topics {
 
 /// Throws UnsupportedError, PreconditionNotMetError, InvalidArgumentError, OutOfResourcesError.
 [[nodiscard]] std::shared_ptr<DomainObserver> observe_domain(std::uint32_t domain, const std::string& file);
-/// Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError, PreconditionNotMetError, OutOfResourcesError.
-[[nodiscard]] std::shared_ptr<ObservedReader> observe_topic(const DomainObserver& domain, const std::string& topic,
+/// The reader keeps the domain's observer. Throws UnsupportedError, InconsistentPolicyError, InvalidArgumentError,
+/// PreconditionNotMetError, OutOfResourcesError.
+[[nodiscard]] std::shared_ptr<ObservedReader> observe_topic(std::shared_ptr<DomainObserver> domain, const std::string& topic,
                                                             const TypeSupport& type,
                                                             const dds::sub::qos::DataReaderQos& qos,
                                                             const dds::sub::qos::SubscriberQos& around,
@@ -73,9 +74,8 @@ class TopicObserver : public core::Reference<spindrift::topics::ObservedReader> 
   TopicObserver(const domain::DomainObserver& domain, const std::string& topic,
                 const qos::DataReaderQos& qos = spindrift::topics::omg_reader_qos(),
                 const qos::SubscriberQos& around = qos::SubscriberQos(), std::function<bool(const T&)> wants = {})
-      : Reference(spindrift::topics::observe_topic(*domain.delegate(), topic, spindrift::topics::type_support<T>(), qos,
-                                                   around, erased(std::move(wants)))),
-        domain_(domain) {}
+      : Reference(spindrift::topics::observe_topic(domain.delegate(), topic, spindrift::topics::type_support<T>(), qos,
+                                                   around, erased(std::move(wants)))) {}
 
   [[nodiscard]] const std::string& topic_name() const { return this->delegate()->topic(); }
   /// All samples that it keeps. Throws, once none is left: PreconditionNotMetError: the domain has the topic with another
@@ -104,8 +104,6 @@ class TopicObserver : public core::Reference<spindrift::topics::ObservedReader> 
   [[nodiscard]] std::vector<spindrift::topics::ReadSample> get(bool take) const {
     return spindrift::topics::outside([&] { return this->delegate()->get({}, take); });
   }
-
-  domain::DomainObserver domain_{core::null};  // which outlives the reader
 };
 
 }  // namespace dds::sub

@@ -3,10 +3,11 @@
 // here, for these may take long. Neither waits for the group, and the poller waits for neither.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <condition_variable>
 #include <optional>
 #include <string>
 #include <thread>

@@ -173,6 +173,19 @@ TEST_CASE("an observer of a topic asks the program which samples it wants") {
   CHECK(taken[1].data().value == 4);
 }
 
+TEST_CASE("an observer of a topic keeps the domain's, whichever of the two a program lets go of first") {
+  const Domain here;
+  Source source;
+  std::optional<DomainObserver> domain(0);
+  const std::weak_ptr<topics::DomainObserver> kept = domain->delegate();
+  std::optional<TopicObserver<Reading>> observer(std::in_place, *domain, "readings");
+  domain.reset();
+  await_fed(*observer, source.writer);
+  CHECK_FALSE(kept.expired());
+  observer.reset();
+  CHECK(kept.expired());
+}
+
 TEST_CASE("an observer may be there before its topic, and outlive the participants that have it") {
   const Domain here;
   const DomainObserver domain(0);
