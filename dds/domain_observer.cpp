@@ -57,6 +57,7 @@ class ObservedSource final : public DynamicSource {
   }
   std::uint64_t lost() const override { return reader_->lost() + backlog_->dropped; }
   bool more_may_be_lost() const override { return reader_->more_may_be_lost(); }
+  std::string waits_for() const override { return reader_->waits_for(); }
 
  private:
   std::shared_ptr<ObservedReader> reader_;

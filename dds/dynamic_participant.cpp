@@ -69,6 +69,7 @@ class EntitySource final : public DynamicSource {
     return lost + backlog_->dropped;
   }
   bool more_may_be_lost() const override { return false; }  // a member is given all
+  std::string waits_for() const override { return {}; }
 
  private:
   std::shared_ptr<ReaderEntity> entity_;

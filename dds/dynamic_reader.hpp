@@ -55,6 +55,7 @@ class DynamicSource {
   [[nodiscard]] virtual std::vector<ReadSample> take() = 0;
   [[nodiscard]] virtual std::uint64_t lost() const = 0;
   [[nodiscard]] virtual bool more_may_be_lost() const = 0;
+  [[nodiscard]] virtual std::string waits_for() const = 0;
 };
 
 /// Reads all that comes of a topic, of writers of any partition and quality. What nobody takes is dropped, or held, as its
@@ -70,6 +71,8 @@ class DynamicReader {
   /// An observer was overtaken behind the last message of some writer, of which nothing has come since: whether more samples
   /// are lost than `lost` counts is not known.
   [[nodiscard]] bool more_may_be_lost() const { return source_->more_may_be_lost(); }
+  /// Where an observer reads, and nobody feeds it: what it waits for, in words. Otherwise empty.
+  [[nodiscard]] std::string waits_for() const { return source_->waits_for(); }
 
  private:
   std::unique_ptr<DynamicSource> source_;

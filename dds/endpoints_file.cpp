@@ -159,7 +159,9 @@ Result<std::optional<ShownDomain>> read_endpoints(const GuardedDirectory& direct
   const auto placed = [&](Error error) { return std::move(error).at(directory.path() + "/" + name); };
   const FileDescriptor file(::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!file && errno == ENOENT) return std::optional<ShownDomain>();
-  if (!file) return placed(errno == ELOOP ? no_endpoints("it is a link") : system_error("open", errno));
+  if (!file && errno == ELOOP) return placed(no_endpoints("it is a link"));
+  if (!file && errno == ENXIO) return placed(no_endpoints("it is no regular file"));  // a socket
+  if (!file) return placed(system_error("open", errno));
   auto bytes = read_all(file.get());
   if (!bytes) return placed(std::move(bytes).error());
   auto shown = parse_endpoints(*bytes);

@@ -98,6 +98,11 @@ bool ObservedReader::more_may_be_lost() const {
   return heard_.silent_gone || !heard_.silent.empty();
 }
 
+std::string ObservedReader::waits_for() const {
+  const std::lock_guard lock(monitor_.mutex);
+  return waits_for_;
+}
+
 std::vector<EndpointFacts> ObservedReader::matched() const {
   const std::lock_guard lock(monitor_.mutex);
   std::vector<EndpointFacts> writers;
@@ -141,6 +146,7 @@ bool ObservedReader::read_on() {
     if (failure_) throw Exception(*failure_);
   }
   std::size_t messages = 0;
+  std::string waits_for;
   try {
     if (!observer_) {
       const ObserverHandlers handlers{.on_message = [this](const Delivery& each) { on_message(each); },
@@ -148,14 +154,20 @@ bool ObservedReader::read_on() {
       observer_.emplace(config_, subgroup_of(*shown, topic_), handlers);
     }
     messages = observer_->poll(messages_at_once);
+    waits_for = observer_->waits_for();
   } catch (const Exception& thrown) {
     if (!may_come(thrown.error())) throw;
     observer_.reset();
+    waits_for = thrown.error().message();
   }
   const std::lock_guard lock(monitor_.mutex);
   // Something newer was taken in while that was read: it is for the next time, and what is older knows less.
   if (messages < messages_at_once && heard_.shown == shown) drop_gone(*shown);
   core_->tell();
+  if (waits_for_ != waits_for) {
+    waits_for_ = std::move(waits_for);
+    ProcessBell::of_process().ring();
+  }
   if (!fed_ && observer_ && observer_->source()) {
     fed_ = true;
     monitor_.changed.notify_all();

@@ -56,6 +56,8 @@ class ObservedReader {
   /// Messages were overtaken behind the last one of some writer, or its end: more of its samples may be missing than `lost`
   /// counts, as long as it says nothing.
   [[nodiscard]] bool more_may_be_lost() const;
+  /// What it waits for as long as no member feeds it, in words; empty: one does.
+  [[nodiscard]] std::string waits_for() const;
   /// The writers that it matches.
   [[nodiscard]] std::vector<EndpointFacts> matched() const;
   /// The status of data alone: there is something to take, or nothing comes any more.
@@ -110,7 +112,8 @@ class ObservedReader {
   TopicTypes types_;
   std::unique_ptr<ReaderCore> core_;
   Heard heard_;
-  bool fed_ = false;  // a member has fed it
+  bool fed_ = false;       // a member has fed it
+  std::string waits_for_;  // while none does
   std::optional<Error> failure_;
   // The thread's:
   std::optional<Observer> observer_;

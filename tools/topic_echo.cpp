@@ -110,11 +110,7 @@ int echo_topic(const TopicOptions& options) {
     if (printer.done()) return number(ExitCode::success);
     session.require_going_on();
     if (session.stopped()) return number(options.count ? ExitCode::interrupted : ExitCode::success);
-    if (now >= until) {
-      throw Exception(Error(ErrorKind::timed_out, fmt::format("no sample came for {} ms", *options.timeout_ms))
-                          .at(place_of(options))
-                          .fix("see whether somebody writes (spindrift topic info), or give a longer --timeout"));
-    }
+    if (now >= until) throw Exception(no_sample(options, reader));
     topics::DynamicParticipant::await_change(seen, std::min(until, rest_at));
   }
 }

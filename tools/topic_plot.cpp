@@ -134,15 +134,11 @@ int plot_file(const PlotOptions& options) {
 }
 
 /// `without`: samples that came and have no such field.
-Error nothing_came(const PlotOptions& options, std::uint64_t without) {
-  Error why(ErrorKind::timed_out,
-            without == 0 ? fmt::format("no sample came for {} ms", *options.timeout_ms)
-                         : fmt::format("{} has no value in any of the {} sample{} that came for {} ms", options.field,
-                                       without, without == 1 ? "" : "s", *options.timeout_ms));
-  return std::move(why)
+Error no_value(const PlotOptions& options, std::uint64_t without) {
+  return Error(ErrorKind::timed_out, fmt::format("{} has no value in any of the {} sample{} that came for {} ms",
+                                                 options.field, without, without == 1 ? "" : "s", *options.timeout_ms))
       .at(place_of(options))
-      .fix(without == 0 ? "see whether somebody writes (spindrift topic info), or give a longer --timeout"
-                        : "see what samples have there: spindrift topic echo, or give a longer --timeout");
+      .fix("see what samples have there: spindrift topic echo, or give a longer --timeout");
 }
 
 int plot_live(const PlotOptions& options) {
@@ -176,9 +172,7 @@ int plot_live(const PlotOptions& options) {
     if (printer.done()) return number(ExitCode::success);
     session.require_going_on();
     if (over) return number(options.count ? ExitCode::interrupted : ExitCode::success);
-    if (Clock::now() >= until) {
-      throw Exception(nothing_came(options, without));
-    }
+    if (Clock::now() >= until) throw Exception(without == 0 ? no_sample(options, reader) : no_value(options, without));
     topics::DynamicParticipant::await_change(seen, printer.draws() ? std::min(until, draw_at) : until);
   }
 }

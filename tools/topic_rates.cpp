@@ -131,9 +131,7 @@ int measure(const TopicOptions& options, LineOf line) {
     print(options, figures, line);
     if (figures.bytes.count() > 0) patience = session.patience();
     if (Clock::now() < patience) continue;
-    throw Exception(Error(ErrorKind::timed_out, fmt::format("no sample came for {} ms", *options.timeout_ms))
-                        .at(place_of(options))
-                        .fix("see whether somebody writes (spindrift topic info), or give a longer --timeout"));
+    throw Exception(no_sample(options, reader));
   }
   return number(ExitCode::success);
 }

@@ -60,6 +60,17 @@ std::string missing_text(std::uint64_t samples) {
                      samples == 1 ? "1 sample is" : std::to_string(samples) + " samples are");
 }
 
+Error no_sample(const TopicOptions& options, const topics::DynamicReader& reader) {
+  const std::string waits_for = reader.waits_for();
+  const std::string none = fmt::format("no sample came for {} ms", *options.timeout_ms);
+  Error why(ErrorKind::timed_out,
+            waits_for.empty() ? none : none + ": no member feeds this command, which waits for " + waits_for);
+  return std::move(why)
+      .at(place_of(options))
+      .fix(waits_for.empty() ? "see whether somebody writes (spindrift topic info), or give a longer --timeout"
+                             : "see to these members (spindrift group why), or join the domain (--as participant)");
+}
+
 std::string place_of(const TopicOptions& options, const std::string& topic) {
   const std::string domain = options.config.empty() ? "domain " + std::to_string(options.domain) : options.config;
   return "topic " + topic + " of " + domain;

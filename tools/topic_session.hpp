@@ -87,6 +87,8 @@ class TopicSession {
 /// The topic's mark at participants that begin to write when readers match, of whom an observer is none.
 inline constexpr std::string_view waits_for_readers = "waits for readers";
 
+/// None came within --timeout.
+[[nodiscard]] Error no_sample(const TopicOptions& options, const topics::DynamicReader& reader);
 /// "3 samples are missing: …", for people.
 [[nodiscard]] std::string missing_text(std::uint64_t samples);
 /// The words for a reader of which that is so.

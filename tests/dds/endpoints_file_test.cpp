@@ -1,6 +1,8 @@
 // The file in which members show their domain's endpoints: what is none is refused with the reason, and none outlives its
 // process.
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -150,6 +152,15 @@ TEST_CASE("what is no member's file of endpoints is refused with its path and th
     std::filesystem::rename(files.path(), files.path() + ".elsewhere");
     std::filesystem::create_symlink(files.path() + ".elsewhere", files.path());
     CHECK_THAT(files.refusal().to_string(), Catch::Contains("it is a link"));
+  }
+  SECTION("a socket") {
+    const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    const std::string path = files.path();
+    REQUIRE(path.size() < sizeof address.sun_path);
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    CHECK_THAT(files.refusal().to_string(), Catch::Contains("it is no regular file") && Catch::Contains("remove the file"));
   }
 }
 

@@ -105,7 +105,10 @@ TEST_CASE("an observer reads a topic again that all participants have left and o
       if (read != value)
         DynamicParticipant::await_change(seen, std::chrono::steady_clock::now() + std::chrono::milliseconds(20));
     }
+    CHECK(reader->waits_for().empty());
   }
+  await([&] { return !reader->waits_for().empty(); });
+  CHECK_THAT(reader->waits_for(), Catch::Contains("a member of group"));
   CHECK(reader->lost() == 0);
 }
 
