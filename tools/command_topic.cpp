@@ -82,19 +82,20 @@ void add_topic_command(CLI::App& app, Work& chosen) {
   CLI::App* topic = app.add_subcommand("topic", "Look at the topics of a domain, read them and write to them");
   topic->require_subcommand(1);
   topic->footer(
-      "Each is a participant of the domain while it runs: without --config of this user's domain on this host, which it "
-      "founds\n"
-      "if nobody has; but echo, hz, bw, delay and plot only observe it where that suffices (--as). No C++ type is needed:\n"
+      "pub, record and replay are participants of the domain while they run: without --config of this user's domain on this\n"
+      "host, which they found if nobody has; the others only observe it where that suffices (--as). No C++ type is needed:\n"
       "participants announce theirs.\n\n"
       "Examples:\n  spindrift topic ls\n  spindrift topic echo readings\n\n" +
       exit_codes_text());
   const std::string lines = "Print one JSON object per line";
   TopicCommand(*topic, chosen, {"ls", "List the topics", "Prints the topics with their types, and how many write and read."},
                list_topics)
+      .with_as()
       .with_json("Print them as JSON");
   TopicCommand(*topic, chosen, {"info", "Show a topic's type, and who writes and reads it", "Its fields with their kinds."},
                show_topic)
       .with_topic()
+      .with_as()
       .with_json("Print it as JSON");
   TopicCommand(*topic, chosen, {"echo", "Print the samples of a topic", echo_help}, echo_topic)
       .with_topic()

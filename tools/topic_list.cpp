@@ -105,17 +105,17 @@ void print_endpoints(const AnnouncedTopic& topic) {
 }  // namespace
 
 int list_topics(const TopicOptions& options) {
-  TopicSession session(options);
-  const std::vector<AnnouncedTopic> all = session.participant().topics();
+  TopicSession session(options, TopicUse::looks);
+  const std::vector<AnnouncedTopic> all = session.topics();
   session.require_going_on();
   if (options.json) {
     Json list = Json::array();
     for (const AnnouncedTopic& each : all) list.push_back(json_of(each));
     print_document(
-        versioned(topics_json_version, {{"participants", session.participant().others()}, {"topics", std::move(list)}}));
+        versioned(topics_json_version, {{"participants", session.others()}, {"topics", std::move(list)}}));
   } else if (all.empty()) {
     fmt::print(stderr, "spindrift: there is no topic; other participants that are in the domain: {}\n",
-               session.participant().others());
+               session.others());
   } else {
     print_table(all);
   }
@@ -123,7 +123,7 @@ int list_topics(const TopicOptions& options) {
 }
 
 int show_topic(const TopicOptions& options) {
-  TopicSession session(options);
+  TopicSession session(options, TopicUse::looks);
   const auto topic = session.find();
   if (!topic) return number(ExitCode::interrupted);
   if (options.json) {

@@ -30,7 +30,7 @@ void add_domain_options(CLI::App& command, TopicOptions& options) {
 void add_as_option(CLI::App& command, TopicOptions& options) {
   const std::string what =
       options.as == "auto" ? ", or auto, where none is given: an observer where that suffices" : ", where none is given";
-  command.add_option("--as", options.as, "Read as an observer, for whom nobody waits, or a participant" + what)
+  command.add_option("--as", options.as, "Be an observer, for whom nobody waits, or a participant" + what)
       ->type_name("WHO")
       ->check(CLI::IsMember({"auto", "observer", "participant"}));
 }

@@ -77,18 +77,18 @@ std::string place_of(const TopicOptions& options, const std::string& topic) {
 }
 
 TopicSession::TopicSession(const TopicOptions& options, topics::DomainWatch below)
-    : options_(options), over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  begin(std::move(below), TopicUse::takes_part);
+    : options_(options), use_(TopicUse::takes_part), over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  begin(std::move(below));
 }
 
 TopicSession::TopicSession(const TopicOptions& options, TopicUse use)
-    : options_(options), over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  begin({}, use);
+    : options_(options), use_(use), over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  begin({});
 }
 
-void TopicSession::begin(topics::DomainWatch below, TopicUse use) {
+void TopicSession::begin(topics::DomainWatch below) {
   if (!over_) throw Exception(system_error("eventfd", errno));
-  if (use == TopicUse::reads) {
+  if (use_ != TopicUse::takes_part) {
     const JoinInterrupt interrupt(signals_, std::nullopt, nullptr, options_.json ? ErrorForm::json : ErrorForm::text);
     observe(observer_, options_);
   }
@@ -132,6 +132,8 @@ std::vector<topics::AnnouncedTopic> TopicSession::topics() const {
   return observer_ ? observer_->topics() : participant_->topics();
 }
 
+std::size_t TopicSession::others() const { return observer_ ? observer_->participants() : participant_->others(); }
+
 topics::DynamicReader TopicSession::read(const topics::AnnouncedTopic& topic, const topics::DynamicReading& how) {
   return observer_ ? observer_->read(topic, how) : participant_->read(topic, how);
 }
@@ -157,7 +159,7 @@ std::optional<topics::AnnouncedTopic> TopicSession::find(const std::string& name
     bool is_held = false;
     for (topics::AnnouncedTopic& each : topics()) {
       if (each.name != name) continue;
-      is_held = observer_ && options_.as == "auto" && is_held_for_readers(each);
+      is_held = use_ == TopicUse::reads && observer_ && options_.as == "auto" && is_held_for_readers(each);
       if (!is_held) return std::move(each);
     }
     require_going_on();
@@ -187,9 +189,8 @@ Error TopicSession::not_there(const std::string& name) const {
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::string_view near = config::nearest(name, known);
-  const std::size_t others = observer_ ? observer_->participants() : participant_->others();
   const std::string what = names.empty()
-                               ? "there is no such topic, nor any other; " + std::to_string(others) +
+                               ? "there is no such topic, nor any other; " + std::to_string(others()) +
                                      " other participants are in the domain"
                                : "there is no such topic; there are: " + there;
   const std::string otherwise = "start a program that has it, or wait for one with --timeout";

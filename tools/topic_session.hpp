@@ -27,8 +27,12 @@ struct TopicOptions : CommandOptions {
   std::vector<std::string> samples;
 };
 
-/// The part of a command in the domain. One that only reads is an observer, as its options say.
-enum class TopicUse : std::uint8_t { takes_part, reads };
+/// The part of a command in the domain.
+enum class TopicUse : std::uint8_t {
+  takes_part,  ///< is a participant
+  looks,       ///< at what the domain has: an observer, as its options say
+  reads,       ///< as `looks`, and samples, too
+};
 
 class TopicSession {
  public:
@@ -47,6 +51,8 @@ class TopicSession {
   /// The participant of a session that takes part.
   [[nodiscard]] topics::DynamicParticipant& participant() noexcept { return *participant_; }
   [[nodiscard]] std::vector<topics::AnnouncedTopic> topics() const;
+  /// How many participants are in the domain beside this process.
+  [[nodiscard]] std::size_t others() const;
   [[nodiscard]] topics::DynamicReader read(const topics::AnnouncedTopic& topic, const topics::DynamicReading& how = {});
   /// For poll: readable once a signal has come.
   [[nodiscard]] int signal_descriptor() const noexcept { return signals_.descriptor(); }
@@ -67,7 +73,7 @@ class TopicSession {
   [[nodiscard]] std::optional<topics::AnnouncedTopic> find(const std::string& name);
 
  private:
-  void begin(topics::DomainWatch below, TopicUse use);
+  void begin(topics::DomainWatch below);
   void join(topics::DomainWatch below);
   void watch();
   /// A signal has come: says so if the reader of standard output keeps this command from ending.
@@ -75,6 +81,7 @@ class TopicSession {
   [[nodiscard]] Error not_there(const std::string& name) const;
 
   const TopicOptions& options_;
+  const TopicUse use_;
   StopSignals signals_;
   FileDescriptor over_;
   std::atomic<bool> stopped_{false};

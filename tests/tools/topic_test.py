@@ -27,12 +27,20 @@ def info(topic='readings'):
     return json.loads(run('info', topic, '--json').stdout)
 
 
+def status():
+    command = [SPINDRIFT, 'group', 'status', '--group', 'dds-0', '--json']
+    return json.loads(subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout)
+
+
 def members():
-    status = subprocess.run([SPINDRIFT, 'group', 'status', '--group', 'dds-0', '--json'], capture_output=True, text=True, timeout=PATIENCE, check=True)
-    return sum(each['condition'] == 'active' for each in json.loads(status.stdout)['nodes'])
+    return sum(each['condition'] == 'active' for each in status()['nodes'])
 
 
 class Topics(unittest.TestCase):
+    @staticmethod
+    def view():
+        return status()['nodes'][0]['view']
+
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix='spindrift-topic-')
         self.addCleanup(scratch.cleanup)
@@ -58,6 +66,18 @@ class Topics(unittest.TestCase):
                          [('sensor', 'i32', True), ('value', 'f64', False), ('mode', 'peer::Mode:u8', False), ('counts', 'u16[2]', False)])
         self.assertEqual([each['name'] for each in info('notes')['topic']['fields']], ['f0', 'f1', 'f2'])
         self.assertRegex(run('info', 'readings').stdout, r'(?m)^sensor +key +i32$')
+
+    def test_who_looks_joins_nothing_and_waits_for_nobody_who_is_stopped(self):
+        listed, view = run('ls', '--json').stdout, self.view()
+        self.peer.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.peer.process.send_signal, signal.SIGCONT)
+        self.assertEqual(run('ls', '--json').stdout, listed)
+        self.assertEqual(info()['topic']['writers'], 1)
+        never = run('echo', 'readings', '--timeout', 100, code=5).stderr
+        self.assertRegex(never, r'no sample came for 100 ms: no member feeds this command, which waits for .*node 0: has not answered yet')
+        self.peer.process.send_signal(signal.SIGCONT)
+        self.peer.tell('reading 4 1.5')
+        self.assertEqual(self.view(), view)
 
     def test_samples_of_the_program_are_printed(self):
         echo = self.reading('echo', 'readings', '--count', '3', '--json')
@@ -115,7 +135,7 @@ class Topics(unittest.TestCase):
     def test_what_gets_no_memory_for_its_threads_says_what_to_do(self):
         said = []
         for kibibytes in range(80000, 130000, 5000):
-            limited = ['/bin/bash', '-c', f'ulimit -v {kibibytes} && exec "$0" topic ls --domain 9', SPINDRIFT]
+            limited = ['/bin/bash', '-c', f'ulimit -v {kibibytes} && exec "$0" topic ls --domain 9 --as participant', SPINDRIFT]
             done = subprocess.run(limited, capture_output=True, text=True, timeout=PATIENCE, check=False)
             if done.returncode != 0:
                 self.assertIn('; fix: ', done.stderr, f'with {kibibytes} KiB')
@@ -128,7 +148,7 @@ class Topics(unittest.TestCase):
         self.assertIn('there is no such topic', run('echo', 'later', '--timeout', 100, code=5).stderr)
         fault = json.loads(run('echo', 'later', '--json', code=2).stderr.splitlines()[-1])
         self.assertEqual((fault['error']['kind'], fault['error']['place']), ('bad argument', 'topic later of domain 0'))
-        waiting = subprocess.Popen([SPINDRIFT, 'topic', 'info', 'later', '--timeout', '60000', '--json'], stdout=subprocess.PIPE, text=True)
+        waiting = subprocess.Popen([SPINDRIFT, 'topic', 'info', 'later', '--as', 'participant', '--timeout', '60000', '--json'], stdout=subprocess.PIPE, text=True)
         until(lambda: members() == 2, lambda: 'nobody waits')
         self.assertEqual(json.loads(run('ls', '--json').stdout)['participants'], 1, 'who looks is no participant')
         self.peer.tell('later')
