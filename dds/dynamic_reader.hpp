@@ -71,7 +71,7 @@ class DynamicReader {
   /// An observer was overtaken behind the last message of some writer, of which nothing has come since: whether more samples
   /// are lost than `lost` counts is not known.
   [[nodiscard]] bool more_may_be_lost() const { return source_->more_may_be_lost(); }
-  /// Where an observer reads, and nobody feeds it: what it waits for, in words. Otherwise empty.
+  /// The member that it waits for, in words, where it observes and nobody feeds it; otherwise empty.
   [[nodiscard]] std::string waits_for() const { return source_->waits_for(); }
 
  private:

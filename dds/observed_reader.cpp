@@ -68,7 +68,7 @@ ObservedReader::ObservedReader(const Config& config, ObservedTopic topic, Endpoi
   if (!thread) watch_.forget(wakes_.get());
   thread_ = value_or_throw(std::move(thread));
   std::unique_lock lock(monitor_.mutex);
-  monitor_.changed.wait_for(lock, feed_patience, [&] { return fed_ || failure_; });
+  monitor_.changed.wait_for(lock, feed_patience, [&] { return feeding_.began || failure_; });
 }
 
 ObservedReader::~ObservedReader() {
@@ -100,7 +100,7 @@ bool ObservedReader::more_may_be_lost() const {
 
 std::string ObservedReader::waits_for() const {
   const std::lock_guard lock(monitor_.mutex);
-  return waits_for_;
+  return feeding_.waits_for;
 }
 
 std::vector<EndpointFacts> ObservedReader::matched() const {
@@ -164,12 +164,12 @@ bool ObservedReader::read_on() {
   // Something newer was taken in while that was read: it is for the next time, and what is older knows less.
   if (messages < messages_at_once && heard_.shown == shown) drop_gone(*shown);
   core_->tell();
-  if (waits_for_ != waits_for) {
-    waits_for_ = std::move(waits_for);
+  if (feeding_.waits_for != waits_for) {
+    feeding_.waits_for = std::move(waits_for);
     ProcessBell::of_process().ring();
   }
-  if (!fed_ && observer_ && observer_->source()) {
-    fed_ = true;
+  if (!feeding_.began && observer_ && observer_->source()) {
+    feeding_.began = true;
     monitor_.changed.notify_all();
   }
   return messages == 0;

@@ -56,7 +56,7 @@ class ObservedReader {
   /// Messages were overtaken behind the last one of some writer, or its end: more of its samples may be missing than `lost`
   /// counts, as long as it says nothing.
   [[nodiscard]] bool more_may_be_lost() const;
-  /// What it waits for as long as no member feeds it, in words; empty: one does.
+  /// The member that it waits for, in words, as long as none feeds it; empty: one does.
   [[nodiscard]] std::string waits_for() const;
   /// The writers that it matches.
   [[nodiscard]] std::vector<EndpointFacts> matched() const;
@@ -78,6 +78,11 @@ class ObservedReader {
     std::uint64_t missed = 0;            ///< messages of writers
     std::set<EndpointId> silent{};       ///< writers of which nothing came since messages were overtaken
     bool silent_gone = false;            ///< some such writer is gone
+  };
+
+  struct Feeding {
+    bool began = false;       ///< a member has fed it
+    std::string waits_for{};  ///< while none does
   };
 
   void run();
@@ -112,8 +117,7 @@ class ObservedReader {
   TopicTypes types_;
   std::unique_ptr<ReaderCore> core_;
   Heard heard_;
-  bool fed_ = false;       // a member has fed it
-  std::string waits_for_;  // while none does
+  Feeding feeding_;
   std::optional<Error> failure_;
   // The thread's:
   std::optional<Observer> observer_;

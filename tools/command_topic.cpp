@@ -82,9 +82,9 @@ void add_topic_command(CLI::App& app, Work& chosen) {
   CLI::App* topic = app.add_subcommand("topic", "Look at the topics of a domain, read them and write to them");
   topic->require_subcommand(1);
   topic->footer(
-      "pub, record and replay are participants of the domain while they run: without --config of this user's domain on this\n"
-      "host, which they found if nobody has; the others only observe it where that suffices (--as). No C++ type is needed:\n"
-      "participants announce theirs.\n\n"
+      "pub, record and replay are participants of the domain while they run: without --config of this user's domain on\n"
+      "this host, which they found if nobody has; the others only observe it where that suffices (--as). No C++ type is\n"
+      "needed: participants announce theirs.\n\n"
       "Examples:\n  spindrift topic ls\n  spindrift topic echo readings\n\n" +
       exit_codes_text());
   const std::string lines = "Print one JSON object per line";
