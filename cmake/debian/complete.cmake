@@ -1,5 +1,6 @@
 # CPack runs this between installing the components, each below a root of its own, and packing them: every package gets its
 # copyright and changelog, the manual is compressed, and zsh's completion goes where Debian's zsh looks.
+cmake_policy(VERSION 3.25)  # what CPack runs takes none over from the project
 
 # run(COMMAND…): a command that must succeed.
 function(run)
