@@ -238,20 +238,34 @@ Finding address(const HostFacts& host, const Needs& needs) {
   return finding;
 }
 
-// A member that runs has the port as it has its address.
-Finding observer_port(const HostFacts& host, const Needs& needs) {
-  if (host.network.observer_port_error && !host.network.member_process) {
-    Finding finding = finding_of("observer port", *host.network.observer_port_error);
-    finding.text = needs.observers + ": " + finding.text;
-    return finding;
-  }
-  if (needs.keys) {
+Finding observer_port(const std::string& address, bool keys) {
+  if (keys) {
     return {Grade::good, "observer port",
-            "observers of other hosts are fed at " + needs.observers + ", if they have keys of a member or an observer", ""};
+            "observers of other hosts are fed at " + address + ", if they have keys of a member or an observer", ""};
   }
   return {Grade::note, "observer port",
-          "whoever reaches " + needs.observers + " can read what this node's member delivers, and so can who is on the path",
+          "whoever reaches " + address + " can read what this node's member delivers, and so can who is on the path",
           "let the firewall admit the observers' hosts alone; or say security = tls, with keys"};
+}
+
+Finding client_port(const std::string& address, bool keys) {
+  if (keys) {
+    return {Grade::good, "client port",
+            "clients call at " + address + " what members offer, if they have keys of a member or a client", ""};
+  }
+  return {Grade::note, "client port", "every process of this host can call at " + address + " what members offer",
+          "say security = tls, with keys, if there are others than yours"};
+}
+
+// A member that runs has the port as it has its address.
+Finding port(const HostFacts& host, const PortNeeds& port, bool keys) {
+  Finding finding = port.callers == PortNeeds::Callers::clients ? client_port(port.address, keys)
+                                                                : observer_port(port.address, keys);
+  const auto error = host.network.port_errors.find(port.address);
+  if (error == host.network.port_errors.end() || host.network.member_process) return finding;
+  Finding taken = finding_of(finding.what.c_str(), error->second);
+  taken.text = port.address + ": " + taken.text;
+  return taken;
 }
 
 Finding network(const Needs& needs) {
@@ -353,6 +367,16 @@ std::optional<JournalNeeds> journal_of(const Config& config, const View& view) {
   return JournalNeeds{*place, config.local_id(), group::journal_options(use).first_segment_bytes};
 }
 
+std::vector<PortNeeds> ports_of(const Config& config) {
+  using Callers = PortNeeds::Callers;
+  std::vector<PortNeeds> ports;
+  const std::string observers = config::observer_address_of(config, config.local_id());
+  const std::string clients = config::client_address_of(config, config.local_id());
+  if (!observers.empty()) ports.push_back({Callers::observers, observers});
+  if (!clients.empty()) ports.push_back({Callers::clients, clients});
+  return ports;
+}
+
 }  // namespace
 
 Result<Needs> needs_of(const Config& config) {
@@ -379,7 +403,7 @@ Result<Needs> needs_of(const Config& config) {
     needs.keys = KeyNeeds{config.keys_directory(), config.group_name(), config.local_id()};
   needs.ways = ways_of(config, name, view);
   needs.trust = config.needs_trusted_network();
-  needs.observers = config::observer_address_of(config, config.local_id());
+  needs.ports = ports_of(config);
   if (name.between_hosts != FabricName::BetweenHosts::none) needs.address = config.address_of(config.local_id());
   for (const NodeId node : view.members) {
     needs.member_bytes =
@@ -402,7 +426,9 @@ std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& 
   if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
   if (needs && !needs->address.empty() && !host.network.verbs_error) findings.push_back(address(host, *needs));
-  if (needs && !needs->observers.empty()) findings.push_back(observer_port(host, *needs));
+  if (needs) {
+    for (const PortNeeds& each : needs->ports) findings.push_back(port(host, each, needs->keys.has_value()));
+  }
   if (needs && needs->keys) findings.push_back(keys(host));
   if (needs && needs->trust) findings.push_back(network(*needs));
   if (needs && !needs->ways.empty()) findings.push_back(ways(*needs));

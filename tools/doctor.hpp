@@ -40,7 +40,7 @@ struct NetworkFacts {
   std::vector<fabric::VerbsPort> verbs_ports;  ///< that it has
   std::map<std::string, std::string> no_dc;    ///< by its devices: why there are no DC queue pairs; empty: there are
   std::optional<Error> address_error;          ///< why the member cannot listen at its address; none: it can
-  std::optional<Error> observer_port_error;     ///< why it cannot listen for observers; none: it can, or does not want to
+  std::map<std::string, Error> port_errors;    ///< by those of its other addresses at which it cannot listen: why
   std::optional<std::uint64_t> member_process;  ///< this node's member runs, in that process, and has the address
   std::optional<Error> keys_error;             ///< why its keys cannot be used; none: they can, or it needs none
   std::string keys;                            ///< their identity, and until when they hold
@@ -103,6 +103,13 @@ struct FileNeeds {
   std::optional<JournalNeeds> journal{};  ///< nothing: it keeps none
 };
 
+/// An address at which a member listens for others than members.
+struct PortNeeds {
+  enum class Callers : std::uint8_t { observers, clients };
+  Callers callers = Callers::observers;
+  std::string address;
+};
+
 /// The needs of one member of a configuration.
 struct Needs {
   std::uint32_t members = 1;       ///< of the group, at most as many on this host
@@ -116,7 +123,7 @@ struct Needs {
   bool verbs = false;    ///< an RDMA device
   std::string address;   ///< where this node listens, for every fabric but shm
   bool tcp = false;      ///< it listens there by a socket of its own
-  std::string observers;  ///< where it listens for observers of other hosts; empty: nowhere
+  std::vector<PortNeeds> ports;  ///< where it listens for others than members
   std::optional<KeyNeeds> keys;
   bool trust = false;  ///< in every host that can reach the members' ports
   std::string ways;    ///< over which fabric this node reaches which peers, or how it finds them; empty: all over one

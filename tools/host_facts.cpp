@@ -221,15 +221,16 @@ void look_at_tcp(NetworkFacts& network, const Needs& needs) {
   if (!listened) network.address_error = listened.error();
 }
 
-void look_at_observer_port(NetworkFacts& network, const Needs& needs) {
-  if (needs.observers.empty()) return;
-  const auto listened = fabric::try_tcp_address(needs.observers);
-  if (!listened) network.observer_port_error = listened.error();
+void look_at_ports(NetworkFacts& network, const Needs& needs) {
+  for (const PortNeeds& port : needs.ports) {
+    const auto listened = fabric::try_tcp_address(port.address);
+    if (!listened) network.port_errors.emplace(port.address, listened.error());
+  }
 }
 
 /// An address that is taken may be so by this node's own member.
 void look_for_member(NetworkFacts& network, const Needs& needs) {
-  if (!network.address_error && !network.observer_port_error) return;
+  if (!network.address_error && network.port_errors.empty()) return;
   const auto status = group::read_status(needs.files.status);
   if (status && group::runs(*status)) network.member_process = status->process;
 }
@@ -274,7 +275,7 @@ HostFacts look_at_host(const std::optional<Needs>& needs) {
   if (needs && !needs->provider.empty()) look_at_fabric(host.network, *needs);
   if (needs && needs->verbs) look_at_verbs(host.network, *needs);
   if (needs && needs->tcp) look_at_tcp(host.network, *needs);
-  if (needs) look_at_observer_port(host.network, *needs);
+  if (needs) look_at_ports(host.network, *needs);
   if (needs) look_for_member(host.network, *needs);
   if (needs && needs->keys) look_at_keys(host.network, *needs->keys);
   host.privileges = own_privileges();

@@ -5,7 +5,6 @@
 #include <bit>
 #include <charconv>
 #include <iterator>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include <spindrift/core/config/ini.hpp>
 #include <spindrift/core/config/layout.hpp>
 #include <spindrift/core/config/load_contacts.hpp>
+#include <spindrift/core/config/load_listeners.hpp>
 #include <spindrift/core/config/resolve.hpp>
 #include <spindrift/core/config/text.hpp>
 #include <spindrift/core/ids_text.hpp>
@@ -224,74 +224,6 @@ void choose_fabric(Loaded& loaded) {
   if (between_hosts) fabric.origin = fmt::format("default, because {} are given", has_addresses ? "addresses" : "contacts");
 }
 
-/// On every fabric but shm each member has an address, another than everybody else's; where contacts tell of the nodes, they
-/// tell that as well.
-void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
-  if (value_of(loaded, "SPINDRIFT", "fabric").text == "shm") return;
-  if (told_by_contacts(loaded) && !bootstraps(loaded)) return;
-  const Value& value = value_of(loaded, "SPINDRIFT", "addresses");
-  if (value.unusable) return;
-  const std::string place = value.rank == OriginRank::standard ? loaded.name : value.origin;
-  std::map<std::string, NodeId> taken;
-  for (const NodeId id : members) {
-    const auto address = address_in(value.text, id);
-    if (!address) {
-      report(problems, place, fmt::format("node {} has no address, and the fabric is not shm", id),
-             fmt::format("add {}@host:port to [SPINDRIFT] addresses", id));
-    } else if (const auto [other, fresh] = taken.emplace(*address, id); !fresh) {
-      report(problems, place, fmt::format("nodes {} and {} have the same address, {}", other->second, id, *address),
-             "give each node a host or a port of its own");
-    }
-  }
-}
-
-/// A port of members for others than members.
-struct OtherPort {
-  const char* key;
-  const char* callers;  ///< of one's own host, or of others
-};
-
-/// Addresses, who listens there, and for whom.
-using Listeners = std::map<std::string, std::pair<NodeId, const char*>>;
-
-/// These call members at their addresses, at ports that nobody else listens at.
-void check_other_port(Loaded& loaded, const std::vector<NodeId>& members, const OtherPort& port, Listeners& taken,
-                      std::vector<Error>& problems) {
-  const Value& value = value_of(loaded, "SPINDRIFT", port.key);
-  if (value.unusable || value.text == "0") return;
-  if (value_of(loaded, "SPINDRIFT", "fabric").text == "shm") {
-    return report(problems, value.origin,
-                  fmt::format("{} call members at their addresses, which fabric shm has not", port.callers),
-                  "give [SPINDRIFT] addresses and no fabric, which is shm+tcp then; or remove it");
-  }
-  const std::string_view whom = std::string_view(port.callers).substr(0, std::string_view(port.callers).find(' '));
-  const std::string& addresses = value_of(loaded, "SPINDRIFT", "addresses").text;
-  for (const NodeId id : members) {
-    if (!address_in(addresses, id)) continue;
-    const auto at = address_at_port(addresses, members, id, std::stoll(value.text));
-    if (!at) {
-      return report(problems, value.origin, fmt::format("the port of node {} for {} would be above 65535", id, whom),
-                    "take a lower one: members of one host have one after the other");
-    }
-    if (const auto [other, fresh] = taken.emplace(*at, std::pair(id, port.callers)); !fresh) {
-      return report(problems, value.origin,
-                    fmt::format("node {} would listen for {} at {}, where node {} listens for {}", id, whom, *at,
-                                other->second.first, other->second.second),
-                    "take another port: members of one host have one after the other");
-    }
-  }
-}
-
-void check_other_ports(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
-  const std::string& addresses = value_of(loaded, "SPINDRIFT", "addresses").text;
-  Listeners taken;
-  for (const NodeId id : members) {
-    if (auto address = address_in(addresses, id)) taken.emplace(std::move(*address), std::pair(id, "members"));
-  }
-  check_other_port(loaded, members, {"observer_port", "observers of other hosts"}, taken, problems);
-  check_other_port(loaded, members, {"client_port", "clients"}, taken, problems);
-}
-
 /// Whether the fabric hands strangers' bytes to a library before anything shows who sent them.
 bool provider_meets_strangers(std::string_view fabric) {
   const std::string_view name = fabric.starts_with("shm+") ? fabric.substr(4) : fabric;
@@ -439,6 +371,7 @@ Loaded load(const Sources& sources, std::vector<Error>& problems) {
   load_view(sources, loaded, problems);
   loaded.unfit = unfit_for_members(loaded);
   loaded.proves_members = proves_members(loaded);
+  check_client_proofs(loaded, problems);
   loaded.agreed = agreement(loaded);
   loaded.digest = digest_of(loaded.agreed);
   return loaded;

@@ -208,6 +208,19 @@ TEST_CASE("the ports for observers are ports, those of members are none of them,
   CHECK(Config::check_text(text("0@a:7400, 1@b:7400", "7401"), "test.cfg").empty());
 }
 
+TEST_CASE("clients of other hosts call members that have keys alone") {
+  const auto text = [](const std::string& addresses, const std::string& more) {
+    return "[SPINDRIFT]\nmembers = 0, 1\naddresses = " + addresses + "\nclient_port = 7600\n" + more +
+           "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
+  };
+  const std::string apart = "0@127.0.0.1:1, 1@10.0.0.1:1";
+  check_text_problems(text(apart, "security = none\n"),
+                      {{"test.cfg:4", "node 1 would listen for clients at 10.0.0.1:1, which other", "spindrift keys init"}});
+  CHECK(Config::check_text(text(apart, "security = tls\n"), "test.cfg").empty());
+  CHECK(Config::check_text(text(apart, ""), "test.cfg").empty());
+  CHECK(Config::check_text(text("0@127.0.0.1:1, 1@[::1]:1", "security = none\n"), "test.cfg").empty());
+}
+
 TEST_CASE("a fabric that cannot tell members from strangers stays on loopback unless the network is trusted") {
   const auto text = [](const std::string& fabric, const std::string& addresses) {
     return "[SPINDRIFT]\nmembers = 0, 1\nfabric = " + fabric + "\naddresses = " + addresses +

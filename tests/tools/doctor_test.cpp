@@ -200,16 +200,33 @@ TEST_CASE("a fabric between hosts needs libfabric with an ordered provider, and 
 TEST_CASE("a port for observers of other hosts has to be free, and is open to everybody without keys") {
   HostFacts host = a_good_host();
   Needs needs = three_members();
-  needs.observers = "10.0.0.1:7500";
+  needs.ports = {{PortNeeds::Callers::observers, "10.0.0.1:7500"}};
   CHECK(finding(host, needs, "observer port").grade == Grade::note);
   CHECK_THAT(finding(host, needs, "observer port").text, Contains("whoever reaches 10.0.0.1:7500 can read"));
   needs.keys = KeyNeeds{"/keys", "orders", NodeId(0)};
   CHECK(finding(host, needs, "observer port").grade == Grade::good);
-  host.network.observer_port_error = Error(ErrorKind::resource, "cannot listen").fix("look: ss -ltnp");
+  host.network.port_errors.emplace("10.0.0.1:7500", Error(ErrorKind::resource, "cannot listen").fix("look: ss -ltnp"));
   CHECK(finding(host, needs, "observer port").grade == Grade::bad);
   CHECK(finding(host, needs, "observer port").text == "10.0.0.1:7500: cannot listen");
   host.network.member_process = 42;
   CHECK(finding(host, needs, "observer port").grade == Grade::good);
+}
+
+TEST_CASE("a port for clients has to be free, and without keys every process of the host can call there") {
+  HostFacts host = a_good_host();
+  Needs needs = three_members();
+  const std::string address = "127.0.0.1:7600";
+  needs.ports = {{PortNeeds::Callers::observers, "10.0.0.1:7500"}, {PortNeeds::Callers::clients, address}};
+  CHECK(finding(host, needs, "client port").grade == Grade::note);
+  CHECK_THAT(finding(host, needs, "client port").text, Contains(address));
+  needs.keys = KeyNeeds{"/keys", "orders", NodeId(0)};
+  CHECK(finding(host, needs, "client port").grade == Grade::good);
+  host.network.port_errors.emplace(address, Error(ErrorKind::resource, "cannot listen").fix("look: ss -ltnp"));
+  CHECK(finding(host, needs, "client port").text == address + ": cannot listen");
+  CHECK(finding(host, needs, "client port").grade == Grade::bad);
+  CHECK(finding(host, needs, "observer port").grade == Grade::good);
+  host.network.member_process = 42;
+  CHECK(finding(host, needs, "client port").grade == Grade::good);
 }
 
 TEST_CASE("keys that end soon are good, and worth a note with what to do") {
