@@ -37,7 +37,7 @@ Error ObjectCaller::failure_of(const HeardAnswer& answer, bool doubtful) const {
 }
 
 void ObjectCaller::finish(const Item& item, Ended::Kind kind, std::span<const std::byte> bytes) {
-  ended_.push_back({item.wanted.ticket, kind, {bytes.begin(), bytes.end()}, nullptr});
+  ended_.push_back({item.wanted.ticket, kind, {bytes.begin(), bytes.end()}, {}, nullptr});
   if (item.number && item.generation == session_.generation) session_.open.erase(*item.number);
   const std::uint64_t ticket = item.wanted.ticket;  // `item` may be in there
   items_.erase(ticket);
@@ -145,8 +145,8 @@ void ObjectCaller::on_session(const HeardAnswer& answer, Time now) {
 
 void ObjectCaller::on_item_answer(Item& item, const HeardAnswer& answer, Time now) {
   switch (answer.outcome) {
-    case CallerOutcome::returned: return finish(item, Ended::Kind::returned, answer.bytes);
-    case CallerOutcome::threw: return finish(item, Ended::Kind::threw, answer.bytes);
+    case CallerOutcome::returned: return on_result(item, Ended::Kind::returned, answer);
+    case CallerOutcome::threw: return on_result(item, Ended::Kind::threw, answer);
     case CallerOutcome::refused: return on_refusal(item, answer.refusal, now);
     case CallerOutcome::overloaded: return retry(item, answer.words, now);
     case CallerOutcome::interrupted:
@@ -155,6 +155,18 @@ void ObjectCaller::on_item_answer(Item& item, const HeardAnswer& answer, Time no
     case CallerOutcome::elsewhere: item.reason = answer.words; return leave(answer.words, now);
     default: return fail(item, failure_of(answer, item.doubtful));
   }
+}
+
+// A member that has not applied all up to the place answers in the order, behind all that was there.
+void ObjectCaller::on_result(const Item& item, Ended::Kind kind, const HeardAnswer& answer) {
+  if (item.wanted.ask == Ask::query_after && answer.place < item.wanted.after) {
+    return fail(item, Error(ErrorKind::refused,
+                            "the group has begun anew, and does not have the place that this query is to come after")
+                          .at(place())
+                          .fix("forget that place, and what was read before: the object may lack what was there"));
+  }
+  finish(item, kind, answer.bytes);
+  ended_.back().place = answer.place;
 }
 
 void ObjectCaller::on_refusal(Item& item, ClientRefusal why, Time now) {

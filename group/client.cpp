@@ -11,22 +11,23 @@ namespace clients {
 
 static_assert(static_cast<std::uint32_t>(ObjectWay::Kind::update) == static_cast<std::uint32_t>(Ask::update) &&
               static_cast<std::uint32_t>(ObjectWay::Kind::query) == static_cast<std::uint32_t>(Ask::query) &&
-              static_cast<std::uint32_t>(ObjectWay::Kind::ordered_query) == static_cast<std::uint32_t>(Ask::ordered_query));
+              static_cast<std::uint32_t>(ObjectWay::Kind::ordered_query) == static_cast<std::uint32_t>(Ask::ordered_query) &&
+              static_cast<std::uint32_t>(ObjectWay::Kind::query_after) == static_cast<std::uint32_t>(Ask::query_after));
 static_assert(static_cast<int>(AwaitedAnswer::Kind::failed) == static_cast<int>(Ended::Kind::failed));
 
-void AwaitedAnswer::set(Kind kind, std::vector<std::byte> bytes, std::exception_ptr why) {
+void AwaitedAnswer::set(Kind kind, std::vector<std::byte> bytes, const MessagePlace& place, std::exception_ptr why) {
   {
     const std::lock_guard lock(mutex_);
     CHECK(!kind_);
     kind_ = kind;
     bytes_ = std::move(bytes);
+    place_ = place;
     why_ = std::move(why);
   }
   changed_.notify_all();
 }
 
-// Once they are there, the bytes stay as they are.
-const std::vector<std::byte>& AwaitedAnswer::get(std::optional<Duration> limit) const {
+AwaitedAnswer::Kind AwaitedAnswer::await(std::optional<Duration> limit) const {
   std::unique_lock lock(mutex_);
   const auto there = [&] { return kind_.has_value(); };
   if (!limit) {
@@ -36,7 +37,16 @@ const std::vector<std::byte>& AwaitedAnswer::get(std::optional<Duration> limit) 
                                                 "it; it goes on"));
   }
   if (*kind_ == Kind::failed) std::rethrow_exception(why_);
-  if (*kind_ == Kind::returned) return bytes_;
+  return *kind_;
+}
+
+MessagePlace AwaitedAnswer::place(std::optional<Duration> limit) const {
+  static_cast<void>(await(limit));
+  return place_;
+}
+
+const std::vector<std::byte>& AwaitedAnswer::get(std::optional<Duration> limit) const {
+  if (await(limit) == Kind::returned) return bytes_;
   std::exception_ptr thrown;
   try {
     thrown = replicated::take_exception(bytes_);
@@ -57,9 +67,11 @@ void refuse_result(const std::string& why) {
                       .fix("let the type of the result be the same in the client and in the members"));
 }
 
-std::shared_ptr<const AwaitedAnswer> ObjectWay::ask(Kind kind, std::size_t method, std::vector<std::byte> arguments) const {
+std::shared_ptr<const AwaitedAnswer> ObjectWay::ask(Kind kind, std::size_t method, std::vector<std::byte> arguments,
+                                                    const MessagePlace& after) const {
   return core_->ask(caller_, {.ask = static_cast<Ask>(kind),
                             .method = static_cast<std::uint32_t>(method),
+                            .after = after,
                             .arguments = std::move(arguments)});
 }
 

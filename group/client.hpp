@@ -28,6 +28,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/client_session.hpp>
+#include <spindrift/group/observation.hpp>
 #include <spindrift/group/replicated_bytes.hpp>
 #include <spindrift/group/replicated_error.hpp>
 #include <spindrift/group/replicated_methods.hpp>
@@ -63,16 +64,22 @@ class AwaitedAnswer {
     failed,    ///< without either
   };
   /// The client's thread, once.
-  void set(Kind kind, std::vector<std::byte> bytes, std::exception_ptr why);
+  void set(Kind kind, std::vector<std::byte> bytes, const MessagePlace& place, std::exception_ptr why);
   /// The bytes of what was returned. Throws what was thrown, why it failed, and timed_out.
   [[nodiscard]] const std::vector<std::byte>& get(std::optional<Duration> limit) const;
+  /// The place at which it returned or threw. Throws why it failed, and timed_out.
+  [[nodiscard]] MessagePlace place(std::optional<Duration> limit) const;
   [[nodiscard]] bool is_there() const;  ///< whether `get` would not wait
 
  private:
+  /// Once this has returned, nothing changes any more.
+  Kind await(std::optional<Duration> limit) const;
+
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::optional<Kind> kind_;
   std::vector<std::byte> bytes_;
+  MessagePlace place_;
   std::exception_ptr why_;
 };
 
@@ -85,10 +92,10 @@ class ObjectWay {
   /// Made by a Client.
   ObjectWay(std::shared_ptr<ClientCore> core, std::uint64_t caller) : core_(std::move(core)), caller_(caller) {}
   /// The numbers are those of clients::Ask.
-  enum class Kind : std::uint32_t { update = 4, query = 5, ordered_query = 6 };
-  /// Begins a request; throws as ClientObject.
-  [[nodiscard]] std::shared_ptr<const AwaitedAnswer> ask(Kind kind, std::size_t method,
-                                                         std::vector<std::byte> arguments) const;
+  enum class Kind : std::uint32_t { update = 4, query = 5, ordered_query = 6, query_after = 7 };
+  /// Begins a request; throws as ClientObject. `after`: of query_after.
+  [[nodiscard]] std::shared_ptr<const AwaitedAnswer> ask(Kind kind, std::size_t method, std::vector<std::byte> arguments,
+                                                         const MessagePlace& after) const;
 
  private:
   std::shared_ptr<ClientCore> core_;
@@ -124,6 +131,11 @@ class ClientFuture {
       return value;
     }
   }
+  /// Waits for the result as `get`, and gives a place in the order up to which it has seen all: that of an update or an
+  /// ordered query itself, or that of the last message that the replica had applied before a query. It says so of what the
+  /// method threw, too. Zeros: a replica that has applied nothing yet does not know. Throws as `get`, but for what the
+  /// method threw.
+  MessagePlace place(std::optional<Duration> limit = {}) const { return answer_->place(limit); }
   /// Whether `get` would return or throw at once.
   [[nodiscard]] bool is_answered() const { return answer_->is_there(); }
 
@@ -154,6 +166,15 @@ class ClientObject {
     static_assert(QueryOf<method, T>, "not a const member function of the replicated type");
     return ask<method>(clients::ObjectWay::Kind::query, std::forward<Arguments>(arguments)...);
   }
+  /// The same, but it has seen all up to that place, which some future's `place` gave: so a client that gives the place of
+  /// its last answer each time never reads what is older than that, whichever member it asks (its own updates, and monotonic
+  /// reads). Where the member's replica is not there yet, it costs the group one message, as `ordered_query`. The future
+  /// throws refused, too: all members of a group that keeps no log were gone since, and it has begun anew.
+  template <auto method, class... Arguments>
+  auto query_after(const MessagePlace& place, Arguments&&... arguments) {
+    static_assert(QueryOf<method, T>, "not a const member function of the replicated type");
+    return ask_after<method>(clients::ObjectWay::Kind::query_after, place, std::forward<Arguments>(arguments)...);
+  }
   /// The same at a place in the order: it sees every update that was answered to anybody before this call (a linearizable
   /// read). Costs the group one message.
   template <auto method, class... Arguments>
@@ -165,6 +186,10 @@ class ClientObject {
  private:
   template <auto method, class... Given>
   auto ask(clients::ObjectWay::Kind kind, Given&&... given) {
+    return ask_after<method>(kind, MessagePlace{}, std::forward<Given>(given)...);
+  }
+  template <auto method, class... Given>
+  auto ask_after(clients::ObjectWay::Kind kind, const MessagePlace& after, Given&&... given) {
     using Traits = replicated::Traits<method>;
     using Arguments = typename Traits::Arguments;
     using Methods = typename MethodsOf<T>::type;
@@ -177,7 +202,7 @@ class ClientObject {
     std::vector<std::byte> bytes;
     std::apply([&](const auto&... each) { replicated::put(bytes, each...); }, values);
     return ClientFuture<typename Traits::Result>(
-        way_.ask(kind, replicated::position_in<method, Methods>, std::move(bytes)));
+        way_.ask(kind, replicated::position_in<method, Methods>, std::move(bytes), after));
   }
 
   clients::ObjectWay way_;

@@ -201,7 +201,7 @@ void ClientCore::settle(std::uint64_t caller, std::vector<Ended> ended) {
       answer = std::move(found->second);
       awaited_.erase(found);
     }
-    answer->set(static_cast<AwaitedAnswer::Kind>(each.kind), std::move(each.bytes), std::move(each.why));
+    answer->set(static_cast<AwaitedAnswer::Kind>(each.kind), std::move(each.bytes), each.place, std::move(each.why));
   }
 }
 
@@ -239,7 +239,7 @@ void ClientCore::run() {
 void ClientCore::end_awaited() {
   const std::lock_guard lock(mutex_);
   for (auto& [ticket, answer] : awaited_)
-    answer->set(AwaitedAnswer::Kind::failed, {}, std::make_exception_ptr(Exception(gone())));
+    answer->set(AwaitedAnswer::Kind::failed, {}, {}, std::make_exception_ptr(Exception(gone())));
   awaited_.clear();
 }
 

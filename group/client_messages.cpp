@@ -19,13 +19,18 @@ struct RequestHead {
   ClientRequest of;
   std::uint32_t method;
   std::uint32_t subgroup_bytes;
+  std::uint64_t after_view;
+  std::uint64_t after_sequence;
 };
-static_assert(sizeof(RequestHead) == 56);
+static_assert(sizeof(RequestHead) == 72);
 
 struct AnswerHead {
   std::uint32_t form;
   std::uint32_t outcome;
+  std::uint64_t view;
+  std::uint64_t sequence;
 };
+static_assert(sizeof(AnswerHead) == 24);
 
 constexpr auto refusal_last = static_cast<std::uint32_t>(ClientRefusal::other_method);
 
@@ -49,6 +54,7 @@ bool has_its_words(Ask ask, const RequestHead& head, std::size_t arguments) {
   if (!session && head.of.session != ClientSessionId{}) return false;
   if (!number && (head.of.number != 0 || head.of.settled != 0)) return false;
   if (!has_method(ask) && (head.method != 0 || arguments != 0)) return false;
+  if (ask != Ask::query_after && (head.after_view != 0 || head.after_sequence != 0)) return false;
   return ask != Ask::members || head.digest == 0;
 }
 
@@ -69,6 +75,7 @@ Result<CallerRequest> decode_request(std::span<const std::byte> bytes) {
   request.method = head.method;
   request.digest = head.digest;
   request.of = head.of;
+  request.after = {ViewId(head.after_view), SequenceNumber(head.after_sequence)};
   request.subgroup = {reinterpret_cast<const char*>(name.data()), name.size()};
   request.arguments = reader.rest();
   return request;
@@ -81,7 +88,8 @@ std::size_t request_bytes(const CallerRequest& request) noexcept {
 void encode(const CallerRequest& request, std::span<std::byte> to) {
   CHECK(to.size() == request_bytes(request) && request.subgroup.size() <= subgroup_bytes_max);
   const auto head = field_bytes(RequestHead{form, static_cast<std::uint32_t>(request.ask), request.digest, request.of,
-                                            request.method, static_cast<std::uint32_t>(request.subgroup.size())});
+                                            request.method, static_cast<std::uint32_t>(request.subgroup.size()),
+                                            request.after.view.value(), request.after.sequence.value()});
   const auto name = std::as_bytes(std::span(request.subgroup));
   auto at = std::copy(head.begin(), head.end(), to.begin());
   at = std::copy(name.begin(), name.end(), at);
@@ -90,19 +98,20 @@ void encode(const CallerRequest& request, std::span<std::byte> to) {
 
 MemberAnswer answer_of(CallerOutcome outcome, std::string_view words) {
   CHECK(outcome >= CallerOutcome::overloaded);
-  return {outcome, ByteWriter().put_text(words, words_bytes_max).take()};
+  return {outcome, ByteWriter().put_text(words, words_bytes_max).take(), {}};
 }
 
 MemberAnswer refusal_of(ClientRefusal why) {
   const auto bytes = field_bytes(static_cast<std::uint32_t>(why));
-  return {CallerOutcome::refused, {bytes.begin(), bytes.end()}};
+  return {CallerOutcome::refused, {bytes.begin(), bytes.end()}, {}};
 }
 
 std::size_t answer_bytes(const MemberAnswer& answer) noexcept { return sizeof(AnswerHead) + answer.bytes.size(); }
 
 void encode(const MemberAnswer& answer, std::span<std::byte> to) {
   CHECK(to.size() == answer_bytes(answer));
-  const auto head = field_bytes(AnswerHead{form, static_cast<std::uint32_t>(answer.outcome)});
+  const auto head = field_bytes(AnswerHead{form, static_cast<std::uint32_t>(answer.outcome), answer.place.view.value(),
+                                           answer.place.sequence.value()});
   std::copy(answer.bytes.begin(), answer.bytes.end(), std::copy(head.begin(), head.end(), to.begin()));
 }
 
@@ -112,7 +121,10 @@ Result<HeardAnswer> decode_answer(std::span<const std::byte> bytes) {
   if (!reader.ok()) return bad_answer("it is cut off");
   if (head.form != form) return bad_answer("it is of form " + std::to_string(head.form));
   if (head.outcome > outcome_last) return bad_answer("it says nothing known");
-  HeardAnswer answer{CallerOutcome{head.outcome}, reader.rest(), {}, {}};
+  const MessagePlace place{ViewId(head.view), SequenceNumber(head.sequence)};
+  if (head.outcome > static_cast<std::uint32_t>(CallerOutcome::threw) && place != MessagePlace{})
+    return bad_answer("nothing was carried out at its place");
+  HeardAnswer answer{CallerOutcome{head.outcome}, reader.rest(), place, {}, {}};
   if (answer.outcome == CallerOutcome::refused) {
     const auto why = reader.get<std::uint32_t>();
     if (!reader.complete() || why > refusal_last) return bad_answer("it refuses for no known reason");

@@ -12,11 +12,12 @@
 
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/client_session.hpp>
+#include <spindrift/group/observation.hpp>
 
 namespace spindrift::clients {
 
 /// The form of requests and answers; another release may have another one.
-inline constexpr std::uint32_t form = 1;
+inline constexpr std::uint32_t form = 2;
 /// The type of all calls.
 inline constexpr std::uint8_t call_type = 1;
 inline constexpr std::size_t subgroup_bytes_max = 255;  ///< of a name
@@ -32,8 +33,9 @@ enum class Ask : std::uint32_t {
   update = 4,         ///< a method that changes the object, once
   query = 5,          ///< a method that changes nothing, of this member's replica, now
   ordered_query = 6,  ///< the same at a place in the order
+  query_after = 7,    ///< as `query`, where this replica has applied all up to a place, else as `ordered_query`
 };
-inline constexpr std::uint32_t ask_last = 6;
+inline constexpr std::uint32_t ask_last = 7;
 
 /// Words that an ask has no use for are 0, and there are arguments for methods alone.
 struct CallerRequest {
@@ -41,6 +43,7 @@ struct CallerRequest {
   std::uint32_t method = 0;  ///< its place in the list
   std::uint64_t digest = 0;  ///< of the list of methods; not of `members`
   ClientRequest of{};        ///< of `update`; of `close` the session alone
+  MessagePlace after{};      ///< of `query_after`
   std::string_view subgroup;
   std::span<const std::byte> arguments;
 };
@@ -75,6 +78,9 @@ inline constexpr std::uint32_t outcome_last = 10;
 struct MemberAnswer {
   CallerOutcome outcome = CallerOutcome::returned;
   std::vector<std::byte> bytes;
+  /// The message that carried the request, or the last one that a query has seen, of a method that returned or threw. Zeros:
+  /// it is not known.
+  MessagePlace place{};
 };
 
 /// With a sentence, which is cut if it is too long.
@@ -88,6 +94,7 @@ void encode(const MemberAnswer& answer, std::span<std::byte> to);
 struct HeardAnswer {
   CallerOutcome outcome = CallerOutcome::returned;
   std::span<const std::byte> bytes;
+  MessagePlace place{};     ///< as in MemberAnswer
   ClientRefusal refusal{};  ///< of `refused`
   std::string words;        ///< printable; of those that have a sentence
 };

@@ -32,7 +32,7 @@ TakenRequest take_request(const OfferedObjects& objects, std::span<const std::by
     const std::string words = objects.name() + " offers no replicated object of subgroup " + subgroup + ", or not yet";
     return answered(clients::answer_of(CallerOutcome::elsewhere, words));
   }
-  if (request->ask == Ask::query) {
+  if (request->ask == Ask::query || (request->ask == Ask::query_after && found.object->has(request->after))) {
     if (auto hindrance = found.object->hindrance_of(*request)) return answered(*std::move(hindrance));
     return {std::nullopt, nullptr, ClientQuery(*found.object, bytes)};
   }

@@ -166,6 +166,7 @@ void ObjectCaller::send(CallerStep& step, Time now) {
     if (attempts_.size() >= options_.under_way) break;
     if (item.under_way || now < item.retry_at) continue;
     request.of = {};
+    request.after = item.wanted.after;
     if (item.wanted.ask == Ask::update) {
       if (!give_number(item)) continue;
       request.of = {session_.id, *item.number, session_.settled()};
@@ -179,6 +180,7 @@ void ObjectCaller::send(CallerStep& step, Time now) {
   if (closing_ && items_.empty() && session_.state == Session::State::open && attempts_.empty()) {
     request.ask = Ask::close;
     request.method = 0;
+    request.after = {};
     request.of = {session_.id, 0, 0};
     request.arguments = {};
     send_attempt(step, request, 0, now);

@@ -39,6 +39,7 @@ struct Wanted {
   std::uint64_t ticket = 0;  ///< of no other one; higher than those before
   Ask ask = Ask::query;
   std::uint32_t method = 0;
+  MessagePlace after{};  ///< of Ask::query_after
   std::vector<std::byte> arguments{};
   Time deadline = never;
 };
@@ -53,6 +54,7 @@ struct Ended {
   std::uint64_t ticket = 0;
   Kind kind = Kind::failed;
   std::vector<std::byte> bytes{};
+  MessagePlace place{};  ///< as in MemberAnswer
   std::exception_ptr why{};
 };
 
@@ -165,6 +167,7 @@ class ObjectCaller {
   void on_members(const HeardAnswer& answer, Time now);
   void on_session(const HeardAnswer& answer, Time now);
   void on_item_answer(Item& item, const HeardAnswer& answer, Time now);
+  void on_result(const Item& item, Ended::Kind kind, const HeardAnswer& answer);
   void on_refusal(Item& item, ClientRefusal why, Time now);
   void on_no_answer(const Attempt& attempt, rpc::CallStatus status, Time now);
   void retry(Item& item, const std::string& why, Time now);

@@ -13,8 +13,13 @@ clients::MemberAnswer RelayedCall::answer() {
 }
 
 bool RelayedCall::store_bytes(bool threw, std::span<const std::byte> bytes) {
-  answer_ = {threw ? clients::CallerOutcome::threw : clients::CallerOutcome::returned, {bytes.begin(), bytes.end()}};
+  answer_ = {threw ? clients::CallerOutcome::threw : clients::CallerOutcome::returned, {bytes.begin(), bytes.end()}, {}};
   return true;
+}
+
+// A request that was carried out before is answered at a later place, up to which all is applied as well.
+void RelayedCall::store_place(const MessagePlace& place) {
+  if (answer_ && answer_->outcome <= clients::CallerOutcome::threw) answer_->place = place;
 }
 
 void RelayedCall::store_value(NodeId, std::span<const std::byte> bytes) { static_cast<void>(store_bytes(false, bytes)); }

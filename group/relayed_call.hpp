@@ -32,6 +32,7 @@ class RelayedCall final : public ReplicatedCall {
   void store_value(NodeId from, std::span<const std::byte> bytes) override;
   void store_thrown(NodeId from, std::exception_ptr thrown) override;
   void store_lost(NodeId) override {}
+  void store_place(const MessagePlace& place) override;
   void on_stage(CallStage stage) override;
   void on_ended(const Error& why) override;
   void tell();

@@ -18,7 +18,7 @@ using clients::Ask;
 using clients::CallerOutcome;
 using clients::MemberAnswer;
 
-bool changes(Ask ask) noexcept { return ask != Ask::query && ask != Ask::ordered_query; }
+bool changes(Ask ask) noexcept { return ask != Ask::query && ask != Ask::ordered_query && ask != Ask::query_after; }
 
 CallAsk call_ask(Ask ask) noexcept {
   switch (ask) {
@@ -107,6 +107,7 @@ MemberAnswer RelayedObject::read(const clients::CallerRequest& request) const {
   if (auto hindrance = hindrance_of(request)) return *std::move(hindrance);
   try {
     MemberAnswer read;
+    read.place = parts_.place.now();
     const bool threw = parts_.methods.read_bytes(request.method, request.arguments, read.bytes);
     read.outcome = threw ? CallerOutcome::threw : CallerOutcome::returned;
     return read;

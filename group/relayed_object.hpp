@@ -12,6 +12,7 @@
 
 #include <spindrift/group/client_messages.hpp>
 #include <spindrift/group/replica_channel.hpp>
+#include <spindrift/group/replica_place.hpp>
 #include <spindrift/group/replica_state.hpp>
 #include <spindrift/group/replicated_call.hpp>
 #include <spindrift/group/replicated_methods.hpp>
@@ -44,6 +45,7 @@ class RelayedObject {
     const MethodTable& methods;
     const MethodLists& lists;
     const ReplicaState& state;
+    const ReplicaPlace& place;
     ReplicaChannel& channel;
     OpenCalls& calls;
   };
@@ -60,6 +62,8 @@ class RelayedObject {
                                                            const std::shared_ptr<RelayedCall>& call);
   /// Why the replica cannot be asked that now. Nothing: it can.
   [[nodiscard]] std::optional<clients::MemberAnswer> hindrance_of(const clients::CallerRequest& request) const;
+  /// This replica has applied all up to that message.
+  [[nodiscard]] bool has(const MessagePlace& place) const noexcept { return parts_.place.has(place); }
   /// Runs a query, and holds up updates meanwhile.
   [[nodiscard]] clients::MemberAnswer read(const clients::CallerRequest& request) const;
 

@@ -137,6 +137,11 @@ void ReplicatedCall::on_own_refusal(NodeId self, std::exception_ptr why) {
   store_thrown(self, std::move(why));
 }
 
+void ReplicatedCall::on_place(const MessagePlace& place) {
+  const std::lock_guard lock(mutex_);
+  store_place(place);
+}
+
 void ReplicatedCall::on_delivery(std::span<const NodeId> others) {
   const std::lock_guard lock(mutex_);
   for (const NodeId node : others) {
@@ -242,6 +247,7 @@ void OpenCalls::on_delivery(std::uint64_t id, const CallPlace& place, std::span<
   } else {
     call->on_stable();
   }
+  call->on_place(place.at);
   call->on_delivery(others);
   // A replica that takes its deliveries late hears of it when they are durable already.
   if (place.version) {

@@ -18,6 +18,7 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/handler_threads.hpp>
+#include <spindrift/group/observation.hpp>
 #include <spindrift/group/replica_refusal.hpp>
 #include <spindrift/group/replicated_bytes.hpp>
 
@@ -79,6 +80,8 @@ class ReplicatedCall {
   void on_own_refusal(NodeId self, std::exception_ptr why);
   /// Whether on_own_result is called for any method, and not for a client's request alone.
   [[nodiscard]] virtual bool keeps_bytes() const noexcept { return false; }
+  /// It was carried out at that place of the order. Before on_delivery.
+  void on_place(const MessagePlace& place);
   /// Applied here, or on its way as a query; `others` are the replicas that will answer. Any thread, for a query.
   void on_delivery(std::span<const NodeId> others);
   void on_stable();
@@ -99,6 +102,7 @@ class ReplicatedCall {
   virtual void store_lost(NodeId node) = 0;
   /// The own replica's answer as bytes. False: it is wanted as a value.
   virtual bool store_bytes(bool /*threw*/, std::span<const std::byte> /*bytes*/) { return false; }
+  virtual void store_place(const MessagePlace& /*place*/) {}
   /// The poller tells these, beside those who wait.
   virtual void on_stage(CallStage /*stage*/) {}
   virtual void on_ended(const Error& /*why*/) {}
@@ -179,6 +183,7 @@ class CallOf final : public ReplicatedCall {
 
 /// The place of a delivered call.
 struct CallPlace {
+  MessagePlace at;
   std::optional<SequenceNumber> sequence;     ///< in the order of the current view; nothing: of an earlier one, so stable
   std::optional<std::uint64_t> version = {};  ///< in the log; nothing: there is none
 };

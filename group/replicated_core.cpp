@@ -33,7 +33,7 @@ Head take_head(std::span<const std::byte> message) {
 
 // A member of a view has been delivered everything of those before it.
 replicated::CallPlace place_of(const Delivery& delivery, ViewId present, const ReplicaChannel& channel) {
-  replicated::CallPlace place{delivery.sequence};
+  replicated::CallPlace place{MessagePlace::of(delivery), delivery.sequence};
   if (delivery.view < present) place.sequence.reset();
   if (channel.logged()) place.version = delivery.version;
   return place;
@@ -201,6 +201,7 @@ void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
     } catch (const replicated::BadBytes& bad) {
       channel_.accuse(delivery.sender, std::string("a replicated call that nobody can have made: ") + bad.what());
     }
+    place_.advance(MessagePlace::of(delivery));
   }
 }
 
@@ -299,6 +300,7 @@ void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, st
     std::copy_if(members_.nodes().begin(), members_.nodes().end(), std::back_inserter(others),
                  [&](NodeId node) { return node != channel_.self() && members_.answers(node, delivery.view); });
   }
+  place_.advance(MessagePlace::of(delivery));  // ahead of the answer, whose caller may ask for this place
   calls_.on_delivery(request.call, place_of(delivery, members_.view(), channel_), others);
 }
 

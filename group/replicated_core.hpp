@@ -20,6 +20,7 @@
 #include <spindrift/group/relayed_object.hpp>
 #include <spindrift/group/replica_channel.hpp>
 #include <spindrift/group/replica_members.hpp>
+#include <spindrift/group/replica_place.hpp>
 #include <spindrift/group/replica_refusal.hpp>
 #include <spindrift/group/replica_state.hpp>
 #include <spindrift/group/replicated_call.hpp>
@@ -150,9 +151,10 @@ class ReplicaBase : protected replicated::MethodTable {
   replicated::OpenCalls calls_;
   replicated::ClientCalls clients_{channel_};
   replicated::ReplicaMembers members_;  // the poller's
+  replicated::ReplicaPlace place_;
   std::vector<std::byte> reply_;  // the poller's; kept for its memory
   replicated::WaitingQueries waiting_;
-  replicated::RelayedObject relayed_{{*this, lists_, state_, channel_, calls_}};
+  replicated::RelayedObject relayed_{{*this, lists_, state_, place_, channel_, calls_}};
 };
 
 }  // namespace spindrift

@@ -22,7 +22,7 @@ class Client {
  public:
   explicit Client(Choices& choices) : choices_(choices) {
     for (std::uint64_t ticket = 1; ticket <= requests; ++ticket) {
-      const Ask ask = Ask{4 + static_cast<std::uint32_t>(choices.choice(3))};
+      const Ask ask = Ask{4 + static_cast<std::uint32_t>(choices.choice(4))};
       caller_.add({.ticket = ticket, .ask = ask, .method = 0, .arguments = {}, .deadline = now_ + std::chrono::seconds(20)});
     }
   }

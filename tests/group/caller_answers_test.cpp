@@ -47,6 +47,39 @@ TEST_CASE("a request that ends without an answer says whether it may have been c
   }
 }
 
+TEST_CASE("a query after a place is told that the group has begun anew where the answer is of an earlier one") {
+  Played client;
+  const MessagePlace after{ViewId(4), SequenceNumber(7)};
+  client.line.add({.ticket = 1, .ask = Ask::query_after, .method = 1, .after = after, .arguments = {}});
+  client.step();
+  client.connect();
+  const auto asked = client.take(Ask::query_after);
+  CHECK(asked.request().after == after);
+  MemberAnswer answer = good;
+  SECTION("of an earlier view") {
+    answer.place = {ViewId(3), SequenceNumber(900)};
+    client.answer(asked, answer);
+    const Error failure = client.take_failure();
+    CHECK(failure.kind() == ErrorKind::refused);
+    CHECK(failure.message().find("begun anew") != std::string::npos);
+  }
+  SECTION("of that very one") {
+    answer.place = after;
+    client.answer(asked, answer);
+    const Ended ended = client.take_ended();
+    CHECK(ended.kind == Ended::Kind::returned);
+    CHECK(ended.place == after);
+  }
+  SECTION("it threw there") {
+    answer.outcome = CallerOutcome::threw;
+    answer.place = {ViewId(5), SequenceNumber(0)};
+    client.answer(asked, answer);
+    const Ended ended = client.take_ended();
+    CHECK(ended.kind == Ended::Kind::threw);
+    CHECK(ended.place == answer.place);
+  }
+}
+
 TEST_CASE("a request that was refused because its session is over goes on in the next one, unless it is doubtful") {
   Played client;
   client.want(1);

@@ -91,6 +91,33 @@ TEST_CASE("a client calls a replicated object, each update once, and reads it at
   leave_all(group.groups);
 }
 
+TEST_CASE("a query after a place sees all up to there at whichever member") {
+  ServedGroup<Till> group(3, "security = none\n");
+  Client writer(group.open_options(0));
+  auto paid = writer.replicated<Till>("orders");
+  MessagePlace place{};
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    for (unsigned member = 0; member < 3; ++member) {
+      const auto update = paid.update<&Till::pay>("Ann");
+      const std::uint64_t count = update.get(patience);
+      CHECK(update.place(patience) > place);
+      place = update.place(patience);
+      Client reader(group.open_options(member));
+      const auto seen = reader.replicated<Till>("orders").query_after<&Till::calls>(place, "Ann");
+      CHECK(seen.get(patience) >= count);
+      CHECK(seen.place(patience) >= place);
+    }
+  }
+  const auto beyond = error_of(paid.query_after<&Till::calls>({ViewId(place.view.value() + 9), SequenceNumber(0)}, "Ann"));
+  REQUIRE(beyond);
+  CHECK(beyond->kind() == ErrorKind::refused);
+  CHECK(beyond->message().find("begun anew") != std::string::npos);
+  const auto threw = paid.update<&Till::pay>("");
+  CHECK(threw.place(patience) > place);
+  CHECK_THROWS_AS(threw.get(patience), std::invalid_argument);
+  leave_all(group.groups);
+}
+
 TEST_CASE("a client goes on at another member when its member leaves, which it has learned of") {
   ServedGroup<Till> group(3);
   Client client(group.options(0));

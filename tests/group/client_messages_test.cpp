@@ -43,7 +43,9 @@ CallerRequest update() {
 
 // Places in a request's head.
 constexpr std::size_t form_at = 0, ask_at = 4, digest_at = 8, session_at = 16, number_at = 32, settled_at = 40;
-constexpr std::size_t method_at = 48, subgroup_bytes_at = 52, head_bytes = 56;
+constexpr std::size_t method_at = 48, subgroup_bytes_at = 52, after_at = 56, head_bytes = 72;
+// And in an answer's.
+constexpr std::size_t view_at = 8, sequence_at = 16, answer_head_bytes = 24;
 
 }  // namespace
 
@@ -60,6 +62,12 @@ TEST_CASE("a request is read as it was written") {
   CHECK(read->of.settled == 5);
   CHECK(read->subgroup == "ledger");
   CHECK(std::ranges::equal(read->arguments, some));
+  CallerRequest query = update();
+  query.ask = Ask::query_after;
+  query.of = {};
+  query.after = {ViewId(8), SequenceNumber(9)};
+  REQUIRE(decode_request(bytes_of(query)));
+  CHECK(decode_request(bytes_of(query))->after == query.after);
 }
 
 TEST_CASE("a request that is cut off anywhere in its head or its subgroup is none") {
@@ -95,6 +103,8 @@ TEST_CASE("a request says nothing that it has no use for") {
     CHECK(decode_request(with(bytes, number_at, 1)).ok() == (request.ask == Ask::update));
     CHECK(decode_request(with(bytes, settled_at, 1)).ok() == (request.ask == Ask::update));
     CHECK(decode_request(with(bytes, method_at, 1)).ok() == has_method(request.ask));
+    CHECK(decode_request(with(bytes, after_at, 1)).ok() == (request.ask == Ask::query_after));
+    CHECK(decode_request(with(bytes, after_at + 8, 1)).ok() == (request.ask == Ask::query_after));
     std::vector<std::byte> more = bytes;
     more.push_back({});
     CHECK(decode_request(more).ok() == has_method(request.ask));
@@ -102,9 +112,13 @@ TEST_CASE("a request says nothing that it has no use for") {
 }
 
 TEST_CASE("an answer is read as it was written, its sentence without what cannot be printed") {
-  const auto result = bytes_of(MemberAnswer{CallerOutcome::returned, some});
-  REQUIRE(decode_answer(result));
-  CHECK(std::ranges::equal(decode_answer(result)->bytes, some));
+  const MessagePlace place{ViewId(3), SequenceNumber(4)};
+  for (const auto outcome : {CallerOutcome::returned, CallerOutcome::threw}) {
+    const auto result = bytes_of(MemberAnswer{outcome, some, place});
+    REQUIRE(decode_answer(result));
+    CHECK(std::ranges::equal(decode_answer(result)->bytes, some));
+    CHECK(decode_answer(result)->place == place);
+  }
   const auto refusal = bytes_of(refusal_of(ClientRefusal::full));
   REQUIRE(decode_answer(refusal));
   CHECK(decode_answer(refusal)->outcome == CallerOutcome::refused);
@@ -116,13 +130,16 @@ TEST_CASE("an answer is read as it was written, its sentence without what cannot
 }
 
 TEST_CASE("an answer that no member gives is none") {
-  const auto good = bytes_of(MemberAnswer{CallerOutcome::returned, some});
-  for (std::size_t size = 0; size < 8; ++size) CHECK_FALSE(decode_answer(std::span(good).first(size)));
+  const auto good = bytes_of(MemberAnswer{CallerOutcome::returned, some, {}});
+  for (std::size_t size = 0; size < answer_head_bytes; ++size) CHECK_FALSE(decode_answer(std::span(good).first(size)));
   CHECK_FALSE(decode_answer(with(good, 0, form + 1)));
   CHECK_FALSE(decode_answer(with(good, 4, outcome_last + 1)));
   const auto refusal = bytes_of(refusal_of(ClientRefusal::other_method));
   CHECK(decode_answer(refusal));
-  CHECK_FALSE(decode_answer(with(refusal, 8, static_cast<std::uint32_t>(ClientRefusal::other_method) + 1)));
+  const auto unknown = static_cast<std::uint32_t>(ClientRefusal::other_method) + 1;
+  CHECK_FALSE(decode_answer(with(refusal, answer_head_bytes, unknown)));
+  CHECK_FALSE(decode_answer(with(refusal, view_at, 1)));
+  CHECK_FALSE(decode_answer(with(refusal, sequence_at, 1)));
   CHECK_FALSE(decode_answer(std::span(refusal).first(refusal.size() - 1)));
   std::vector<std::byte> longer = refusal;
   longer.push_back({});

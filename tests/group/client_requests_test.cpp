@@ -31,7 +31,10 @@ class AskedMember final : public group::OfferedObjects {
   TakenRequest ask(const CallerRequest& request) {
     std::vector<std::byte> bytes(request_bytes(request));
     encode(request, bytes);
-    return group::take_request(*this, bytes, [this] { ++told; });
+    return group::take_request(*this, bytes, [this] {
+      ++told;
+      if (played.core(0).relayed().has(expected)) ++told_at_place;
+    });
   }
   CallerOutcome outcome(const CallerRequest& request) {
     const TakenRequest taken = ask(request);
@@ -81,6 +84,8 @@ class AskedMember final : public group::OfferedObjects {
   mutable ReplicaFixture<Till> played{3};
   bool offered = true;
   int told = 0;
+  MessagePlace expected{ViewId(1000), SequenceNumber(0)};
+  int told_at_place = 0;  // while the replica had applied what is expected
   std::vector<std::byte> arguments;
 };
 
@@ -113,6 +118,54 @@ TEST_CASE("a request becomes a call in the order, and its answer the bytes that 
   const MemberAnswer addresses = member.answer(AskedMember::request(Ask::members));
   CHECK(*decode_members(addresses.bytes) == std::vector<std::string>{"10.0.0.1:7600"});
   CHECK(member.played.fault_count() == 0);
+}
+
+TEST_CASE("a query after a place is read where the replica is there, and goes into the order elsewhere") {
+  AskedMember member;
+  const ClientSessionId session = member.open();
+  const MemberAnswer paid = member.answer(member.pay(session, 0, "Ann"));
+  CHECK(paid.place != MessagePlace{});
+  CallerRequest query = member.calls(Ask::query_after, "Ann");
+  SECTION("it has applied that message") {
+    query.after = paid.place;
+    const TakenRequest taken = member.ask(query);
+    REQUIRE(taken.query);
+    const MemberAnswer read = taken.query->read();
+    CHECK(number_in(read) == 1);
+    CHECK(read.place >= paid.place);
+  }
+  SECTION("it has not applied the next one, which is on its way") {
+    const TakenRequest next = member.ask(member.pay(session, 1, "Ann"));
+    REQUIRE(next.call);
+    query = member.calls(Ask::query_after, "Ann");
+    CHECK(member.ask(query).query);
+    query.after = {paid.place.view, SequenceNumber(paid.place.sequence.value() + 1)};
+    const TakenRequest taken = member.ask(query);
+    REQUIRE(taken.call);
+    member.played.deliver_all();
+    CHECK(next.call->answer().place == query.after);
+    const MemberAnswer read = taken.call->answer();
+    CHECK(number_in(read) == 2);
+    CHECK(read.place > query.after);
+  }
+  SECTION("it is of a later view") {
+    query.after = {ViewId(paid.place.view.value() + 1), SequenceNumber(0)};
+    CHECK(member.ask(query).call);
+  }
+  CHECK(member.played.fault_count() == 0);
+}
+
+TEST_CASE("a request that is made again is answered at a place where it has been carried out") {
+  AskedMember member;
+  const ClientSessionId session = member.open();
+  const MemberAnswer first = member.answer(member.pay(session, 0, "Ann"));
+  const MemberAnswer again = member.answer(member.pay(session, 0, "Ann"));
+  CHECK(number_in(again) == 1);
+  CHECK(again.place > first.place);
+  member.expected = {again.place.view, SequenceNumber(again.place.sequence.value() + 1)};
+  CHECK(member.answer(member.pay(session, 1, "Ann")).place == member.expected);
+  CHECK(member.told_at_place == 1);  // so its client may ask for that place at once
+  CHECK(member.answer(member.calls(Ask::ordered_query, "Ann")).place > member.expected);
 }
 
 TEST_CASE("what cannot be asked is answered at once, and nothing of it reaches the group") {
