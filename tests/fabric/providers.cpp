@@ -167,7 +167,8 @@ std::unique_ptr<Fabric> make_verbs_or_throw(NodeId self, const std::string& runt
 
 Address verbs_address_of(NodeId node) {
   constexpr unsigned nodes_max = 50;
-  const unsigned first = 1024 + port % 1200 * nodes_max;
+  constexpr unsigned groups = 600;  // below the ports that the kernel gives to callers, one of which may be in use
+  const unsigned first = 1024 + port % groups * nodes_max;
   return {node, verbs_addresses().at(node.value() % verbs_addresses().size()) + ":" + std::to_string(first + node.value())};
 }
 
