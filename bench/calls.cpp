@@ -9,11 +9,11 @@
 #include <thread>
 
 #include <netinet/in.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <spindrift/bench/processes.hpp>
+#include <spindrift/bench/random_tokens.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/rpc/rpc_endpoint.hpp>
 #include <spindrift/rpc/shm/shm_transport.hpp>
@@ -64,15 +64,6 @@ struct SharedRun {
     result.packets = get(packets);
     result.retransmissions = get(retransmissions);
     return result;
-  }
-};
-
-class RandomTokens final : public rpc::TokenSource {
- public:
-  [[nodiscard]] std::uint64_t next_token() override {
-    std::uint64_t token = 0;
-    if (::getrandom(&token, sizeof token, 0) != sizeof token) throw Exception(system_error("getrandom", errno));
-    return token;
   }
 };
 

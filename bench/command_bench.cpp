@@ -19,6 +19,7 @@ void add_bench_command(CLI::App& app, Work& chosen) {
   bench::add_observers_command(to);
   bench::add_wire_command(to);
   bench::add_rpc_command(to);
+  bench::add_clients_command(to);
   bench::add_journal_command(to);
   bench::add_durable_command(to);
   bench::add_dds_command(to);

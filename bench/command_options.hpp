@@ -128,6 +128,7 @@ void add_observers_command(const Commands& to);
 void add_connect_command(const Commands& to);
 void add_wire_command(const Commands& to);
 void add_rpc_command(const Commands& to);
+void add_clients_command(const Commands& to);
 void add_journal_command(const Commands& to);
 void add_durable_command(const Commands& to);
 void add_dds_command(const Commands& to);

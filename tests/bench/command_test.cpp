@@ -292,6 +292,20 @@ TEST_CASE("bench rpc prints latencies and rates of calls, each beside what carri
   CHECK(bench("rpc --batch 65").exit_code != 0);
 }
 
+TEST_CASE("bench clients prints what each kind of call takes beside a plain one, durable ones beside files, and rates") {
+  const Output output = bench("clients --members 2 --size 16,64 --calls 20 --seconds 0.05 --repeat 1");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 2 * (4 + 2 + 2 + 2));
+  for (const auto& line : output.lines) {
+    CHECK(line["parameters"]["members"] == 2);
+    CHECK(line["min"].get<double>() > 0);
+    const bool alone = line["unit"] == "calls/s" || line["parameters"]["beside"] == "nothing";
+    CHECK(line["limit_median"].is_null() == alone);
+  }
+  CHECK(bench("clients --members 17").exit_code != 0);
+  CHECK(bench("clients --calls 9").exit_code != 0);
+}
+
 TEST_CASE("what peers take in memory is printed, by connections and written to as far as it is told to") {
   const Output output = papers("memory --repeat 1 --provider net --peers 3,2 --connections 2 --written 0");
   CHECK(output.exit_code == 0);
