@@ -28,9 +28,15 @@ void make_keys(const std::string& directory, std::uint32_t members) {
     value_or_throw(authority.add(value_or_throw(fabric::tls::Identity::of_member(group_name, NodeId(node))), validity));
 }
 
-std::string own_addresses() {
+/// Members that read each other in place if they are of one host have an address, and those of other fabrics each its own.
+std::string own_addresses(bool of_one_host, std::uint32_t members) {
   const auto process = static_cast<unsigned>(::getpid());
-  return fmt::format("127.{}.{}.<id>:7400", process / 250 % 250 + 1, process % 250);
+  const std::string net = fmt::format("127.{}.{}", process / 250 % 250 + 1, process % 250);
+  if (!of_one_host) return net + ".<id>:7400";
+  std::string all;
+  for (std::uint32_t node = 0; node < members; ++node)
+    all += fmt::format("{}{}@{}.1:{}", node == 0 ? "" : ", ", node, net, 7400 + node);
+  return all;
 }
 
 }  // namespace
@@ -47,7 +53,7 @@ GroupNetwork GroupNetwork::make(const std::string& fabric, const std::string& se
   const FabricName name = value_or_throw(FabricName::parse(fabric));
   network.between_hosts_ = name.between_hosts != FabricName::BetweenHosts::none && !name.mixed();
   if (name.between_hosts == FabricName::BetweenHosts::none) return network;
-  set("addresses", own_addresses());
+  set("addresses", own_addresses(name.mixed(), members));
   const bool over_tcp = name.between_hosts == FabricName::BetweenHosts::tcp;
   network.sealed_ = over_tcp && !name.mixed() && security != "none";
   if (security != "tls" && (!over_tcp || security == "none")) return network;

@@ -17,8 +17,9 @@ class GroupNetwork {
   /// Nothing is set: members reach each other as in a configuration that says nothing.
   GroupNetwork() = default;
   /// `fabric` and `security` are values of [SPINDRIFT], empty: not set. Nodes are 0 … members − 1, each with an address of
-  /// its own on loopback, by this process's number, so that two benches at a time do not meet. Keys are made where members
-  /// need them. Throws Exception: bad_argument, resource.
+  /// its own on loopback, or, over a fabric that lets neighbors read each other in place, all with the same and each with a
+  /// port of its own; by this process's number, so that two benches at a time do not meet. Keys are made where members need
+  /// them. Throws Exception: bad_argument, resource.
   [[nodiscard]] static GroupNetwork make(const std::string& fabric, const std::string& security, std::uint32_t members);
 
   [[nodiscard]] const std::vector<ConfigOverride>& settings() const noexcept { return settings_; }
