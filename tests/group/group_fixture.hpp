@@ -32,7 +32,7 @@ class GroupFixture {
     directory_ = mkdtemp(pattern.data());
     const auto name = value_or_throw(fabric::FabricName::parse(fabric_));
     using enum fabric::FabricName::BetweenHosts;
-    if (name.between_hosts == tcp || name.between_hosts == ofi) make_keys();
+    if (name.between_hosts == tcp || name.between_hosts == ofi || name.between_hosts == verbs) make_keys();
   }
   ~GroupFixture() { std::filesystem::remove_all(directory_); }
 
@@ -103,6 +103,7 @@ class GroupFixture {
     std::string text = "[DERECHO]\nlocal_id = " + std::to_string(node) + "\n[SPINDRIFT]\ngroup_name = test\n";
     text += "members = " + ids + "\nruntime_directory = " + directory_ + "\n";
     text += "fabric = " + fabric_ + "\naddresses = " + addresses() + "\n";
+    if (fabric_.ends_with("verbs")) text += "network_trusted = true\n";  // the devices' addresses are not of loopback
     text += "keys = " + directory_ + "/keys/<id>\n";
     text += (extra.empty() ? "join_timeout_ms = 20000\n" : extra) + "\n[LAYOUT]\njson_layout = '[{\"name\":\"orders\",";
     text += "\"members\":[" + ids + "]},{\"name\":\"ticks\",\"mode\":\"unordered\",\"members\":[" + ids + "]}]'\n";
