@@ -11,7 +11,8 @@ ErrorKind kind_of(CallerOutcome outcome) {
   switch (outcome) {
     case CallerOutcome::unknown:
     case CallerOutcome::bad_request: return ErrorKind::bad_argument;
-    case CallerOutcome::other_methods: return ErrorKind::refused;
+    case CallerOutcome::other_methods:
+    case CallerOutcome::forbidden: return ErrorKind::refused;
     case CallerOutcome::too_large: return ErrorKind::resource;
     default: return ErrorKind::unsupported;
   }
@@ -22,6 +23,7 @@ std::string fix_of(CallerOutcome outcome) {
     case CallerOutcome::unknown: return "name a subgroup of the group's layout: spindrift group subgroups lists them";
     case CallerOutcome::other_methods: return "build the client and the members with the same Methods of the object";
     case CallerOutcome::too_large: return "send or return less, or raise max_smc_payload_size of the subgroup";
+    case CallerOutcome::forbidden: return "give the client that right at all members: [SPINDRIFT] client_rights";
     case CallerOutcome::unsupported: return "run this release at all members";
     default: return "build the client and the members from the same release";
   }
@@ -111,7 +113,8 @@ void ObjectCaller::on_answer(std::uint64_t number, rpc::CallStatus status, std::
 }
 
 void ObjectCaller::on_members(const HeardAnswer& answer, Time now) {
-  if (answer.outcome == CallerOutcome::unknown) return end(failure_of(answer, false));
+  if (answer.outcome == CallerOutcome::unknown || answer.outcome == CallerOutcome::forbidden)
+    return end(failure_of(answer, false));
   if (answer.outcome != CallerOutcome::returned) return;
   const auto members = decode_members(answer.bytes);
   if (!members) return leave(members.error().to_string(), now);

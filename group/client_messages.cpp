@@ -101,6 +101,11 @@ MemberAnswer answer_of(CallerOutcome outcome, std::string_view words) {
   return {outcome, ByteWriter().put_text(words, words_bytes_max).take(), {}};
 }
 
+std::string words_of(const MemberAnswer& answer) {
+  CHECK(answer.outcome >= CallerOutcome::overloaded);
+  return printable(answer.bytes);
+}
+
 MemberAnswer refusal_of(ClientRefusal why) {
   const auto bytes = field_bytes(static_cast<std::uint32_t>(why));
   return {CallerOutcome::refused, {bytes.begin(), bytes.end()}, {}};

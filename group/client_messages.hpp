@@ -72,8 +72,11 @@ enum class CallerOutcome : std::uint32_t {
   unsupported = 9,     ///< the group speaks an earlier version of the protocol
   // And this one may have been:
   interrupted = 10,  ///< the member's part in it ended: worth an attempt at another member
+
+  // Not carried out either:
+  forbidden = 11,  ///< the client has no right to it at this member
 };
-inline constexpr std::uint32_t outcome_last = 10;
+inline constexpr std::uint32_t outcome_last = 11;
 
 struct MemberAnswer {
   CallerOutcome outcome = CallerOutcome::returned;
@@ -85,6 +88,8 @@ struct MemberAnswer {
 
 /// With a sentence, which is cut if it is too long.
 [[nodiscard]] MemberAnswer answer_of(CallerOutcome outcome, std::string_view words);
+/// The sentence of an answer that has one, printable.
+[[nodiscard]] std::string words_of(const MemberAnswer& answer);
 [[nodiscard]] MemberAnswer refusal_of(ClientRefusal why);
 [[nodiscard]] std::size_t answer_bytes(const MemberAnswer& answer) noexcept;
 /// Into as many bytes as `answer_bytes` says.

@@ -11,6 +11,7 @@
 
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/fabric/tls/identity.hpp>
 
 namespace spindrift::group {
 namespace {
@@ -118,8 +119,10 @@ void QueryReader::run() {
   }
 }
 
-Result<void> ClientPort::start(const std::string& endpoint, std::shared_ptr<fabric::tls::Credentials> credentials,
-                               std::shared_ptr<AuditTrail> audit) {
+Result<void> ClientPort::start(const std::string& endpoint, config::ClientRights rights,
+                               std::shared_ptr<fabric::tls::Credentials> credentials, std::shared_ptr<AuditTrail> audit) {
+  rights_ = std::move(rights);
+  audit_ = audit;
   rpc::StreamOptions options;
   options.listen = endpoint;
   options.credentials = std::move(credentials);
@@ -174,6 +177,29 @@ void ClientPort::answer_told() {
   }
 }
 
+// Nobody looks at who asks where all may do the same.
+RequestOrigin ClientPort::origin_of(const rpc::IncomingRequest& request) const {
+  RequestOrigin origin{rights_, {}, false};
+  if (!rights_.bounded()) return origin;
+  const auto peer = transport_->peer(request.route());
+  if (!peer || !peer->certificate) return origin;
+  const auto identity = fabric::tls::Identity::parse(peer->certificate->identity);
+  if (!identity) return origin;
+  origin.is_member = identity->role == fabric::tls::Role::member;
+  if (!origin.is_member) origin.client = identity->name;
+  return origin;
+}
+
+void ClientPort::audit_refusal(const rpc::IncomingRequest& request, const clients::MemberAnswer& answer) const {
+  const auto peer = transport_->peer(request.route());
+  AuditEvent event{.kind = AuditKind::refused, .to = transport_->address(), .reason = clients::words_of(answer)};
+  if (peer) {
+    event.from = peer->with;
+    event.certificate = peer->certificate;
+  }
+  audit_->write(std::move(event));
+}
+
 void ClientPort::on_request(rpc::IncomingRequest& request) {
   const std::uint64_t number = ++calls_;
   TakenRequest taken;
@@ -181,12 +207,13 @@ void ClientPort::on_request(rpc::IncomingRequest& request) {
     return clients::answer_of(CallerOutcome::overloaded, objects_.name() + ": " + why);
   };
   if (under_way_.size() < under_way_max) {
-    taken = take_request(objects_, request.bytes(), [told = told_, number] { told->tell(number); });
+    taken = take_request(objects_, origin_of(request), request.bytes(), [told = told_, number] { told->tell(number); });
   } else {
     taken.answer = overloaded("too many requests of clients are under way");
   }
   if (taken.query && !reader_->add(number, *std::move(taken.query)))
     taken.answer = overloaded("too many queries of clients wait");
+  if (taken.answer && taken.answer->outcome == CallerOutcome::forbidden) audit_refusal(request, *taken.answer);
   if (!taken.answer) {
     under_way_[number] = {request.id(), std::move(taken.call)};
     return;

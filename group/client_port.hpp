@@ -94,8 +94,8 @@ class ClientPort final : public rpc::RequestHandler {
 
   /// Listens at "host:port", and starts the threads. `credentials` null: nobody proves anything, which is for addresses of
   /// the loopback interface. Errors: resource, unsupported.
-  [[nodiscard]] Result<void> start(const std::string& endpoint, std::shared_ptr<fabric::tls::Credentials> credentials,
-                                   std::shared_ptr<AuditTrail> audit);
+  [[nodiscard]] Result<void> start(const std::string& endpoint, config::ClientRights rights,
+                                   std::shared_ptr<fabric::tls::Credentials> credentials, std::shared_ptr<AuditTrail> audit);
 
  private:
   struct UnderWay {
@@ -104,10 +104,14 @@ class ClientPort final : public rpc::RequestHandler {
   };
 
   void on_request(rpc::IncomingRequest& request) override;
+  [[nodiscard]] RequestOrigin origin_of(const rpc::IncomingRequest& request) const;
+  void audit_refusal(const rpc::IncomingRequest& request, const clients::MemberAnswer& answer) const;
   void run();
   void answer_told();
 
   const OfferedObjects& objects_;
+  config::ClientRights rights_;
+  std::shared_ptr<AuditTrail> audit_;
   const SystemClock clock_;
   DrawnTokens tokens_;
   std::shared_ptr<ToldAnswers> told_ = std::make_shared<ToldAnswers>();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <spindrift/core/config/client_rights.hpp>
 #include <spindrift/group/client_messages.hpp>
 #include <spindrift/group/relayed_call.hpp>
 #include <spindrift/group/relayed_object.hpp>
@@ -52,8 +53,15 @@ struct TakenRequest {
   std::optional<ClientQuery> query{};
 };
 
+/// The client that asks, and what clients may.
+struct RequestOrigin {
+  const config::ClientRights& rights;
+  std::string client;      ///< the name in its key; empty: it has shown none
+  bool is_member = false;  ///< has the key of a member, and may do all
+};
+
 /// Judges a client's bytes and begins what they ask for. `on_answer`: for the call, see RelayedCall.
-[[nodiscard]] TakenRequest take_request(const OfferedObjects& objects, std::span<const std::byte> bytes,
-                                        std::function<void()> on_answer);
+[[nodiscard]] TakenRequest take_request(const OfferedObjects& objects, const RequestOrigin& origin,
+                                        std::span<const std::byte> bytes, std::function<void()> on_answer);
 
 }  // namespace spindrift::group

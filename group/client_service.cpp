@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/config/client_rights.hpp>
 
 namespace spindrift::group {
 
@@ -12,7 +13,9 @@ Result<void> ClientService::start(NodeId self, std::shared_ptr<fabric::tls::Cred
                                   std::shared_ptr<AuditTrail> audit) {
   const std::string endpoint = config::client_address_of(member_.config, self);
   if (endpoint.empty()) return {};
-  return port_.start(endpoint, std::move(credentials), std::move(audit));
+  auto rights = config::ClientRights::parse(member_.config.text("SPINDRIFT", "client_rights"));
+  if (!rights) return std::move(rights).error().at("[SPINDRIFT] client_rights");
+  return port_.start(endpoint, std::move(rights).value(), std::move(credentials), std::move(audit));
 }
 
 OfferedObjects::Found ClientService::find(std::string_view subgroup) const {

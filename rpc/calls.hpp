@@ -11,6 +11,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/rpc/message_buffer.hpp>
+#include <spindrift/rpc/packet_transport.hpp>
 
 namespace spindrift::rpc {
 
@@ -113,6 +114,8 @@ class IncomingRequest {
 
   [[nodiscard]] RequestId id() const noexcept { return id_; }
   [[nodiscard]] std::uint8_t type() const noexcept { return type_; }
+  /// The way to its client, by which the transport may know who that is.
+  [[nodiscard]] const PacketRoute& route() const noexcept;
   /// The message, perhaps where the transport received it: until the handler returns, or answers, if that is earlier.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   /// The message until the request is answered, copied if it has to be.

@@ -226,6 +226,7 @@ void ServerSession::answer(std::uint64_t request, CallStatus status) {
   send_response(slot, 0);
 }
 
+const PacketRoute& IncomingRequest::route() const noexcept { return session_.ends().route; }
 std::span<const std::byte> IncomingRequest::keep() { return session_.keep(id_.request); }
 Result<std::span<std::byte>> IncomingRequest::make_response(std::size_t bytes) {
   return session_.make_response(id_.request, bytes);

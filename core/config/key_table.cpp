@@ -143,6 +143,12 @@ constexpr Key table[] = {
      "everything encrypted; without keys the address has to be one of the loopback interface. 0: nobody outside of the "
      "group may call.",
      0, 65'535},
+    {"SPINDRIFT", "client_rights", text, node, "",
+     "What clients may call at this member, by the names of their keys and by subgroups: CLIENT@SUBGROUP:update or "
+     "CLIENT@SUBGROUP:query for each right, separated by commas, as teller@ledger:update, *@prices:query; update includes "
+     "queries, and * is any client, or any subgroup. What no entry allows is refused. Empty: who is let in at client_port "
+     "may call all that is offered, as who has the key of a member may in any case. Clients go from member to member, so "
+     "all of them should have the same."},
     {"SPINDRIFT", "observer_bytes_per_s", integer, node, "512 MiB",
      "Most bytes that this member and the observers of a subgroup that read it copy each second, all together: one copy by "
      "the member, and one more for each observer, with 72 bytes for each message. So one observer gets half of that, and "

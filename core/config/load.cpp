@@ -372,6 +372,7 @@ Loaded load(const Sources& sources, std::vector<Error>& problems) {
   loaded.unfit = unfit_for_members(loaded);
   loaded.proves_members = proves_members(loaded);
   check_client_proofs(loaded, problems);
+  check_client_rights(loaded, problems);
   loaded.agreed = agreement(loaded);
   loaded.digest = digest_of(loaded.agreed);
   return loaded;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/config/client_rights.hpp>
 #include <spindrift/core/config/load_contacts.hpp>
 #include <spindrift/core/ids_text.hpp>
 
@@ -81,6 +82,13 @@ void check_other_ports(Loaded& loaded, const std::vector<NodeId>& members, std::
   }
   check_other_port(loaded, members, {"observer_port", "observers of other hosts"}, taken, problems);
   check_other_port(loaded, members, {"client_port", "clients"}, taken, problems);
+}
+
+void check_client_rights(Loaded& loaded, std::vector<Error>& problems) {
+  const Value& value = value_of(loaded, "SPINDRIFT", "client_rights");
+  if (value.unusable) return;
+  const auto rights = ClientRights::parse(value.text);
+  if (!rights) report(problems, value.origin, rights.error().message(), rights.error().fix());
 }
 
 void check_client_proofs(Loaded& loaded, std::vector<Error>& problems) {

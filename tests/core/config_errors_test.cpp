@@ -221,6 +221,12 @@ TEST_CASE("clients of other hosts call members that have keys alone") {
   CHECK(Config::check_text(text("0@127.0.0.1:1, 1@[::1]:1", "security = none\n"), "test.cfg").empty());
 }
 
+TEST_CASE("rights of clients that are none are told with their line") {
+  const std::string text = "[SPINDRIFT]\nmembers = 0\nclient_rights = teller@ledger:all\n"
+                           "[LAYOUT]\njson_layout = '[{\"name\": \"ledger\"}]'\n";
+  check_text_problems(text, {{"test.cfg:3", "\"teller@ledger:all\" is no right of a client", "CLIENT@SUBGROUP:query"}});
+}
+
 TEST_CASE("a fabric that cannot tell members from strangers stays on loopback unless the network is trusted") {
   const auto text = [](const std::string& fabric, const std::string& addresses) {
     return "[SPINDRIFT]\nmembers = 0, 1\nfabric = " + fabric + "\naddresses = " + addresses +

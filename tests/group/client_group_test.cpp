@@ -166,6 +166,27 @@ TEST_CASE("a client with keys of another role, of another group or without any i
   leave_all(group.groups);
 }
 
+TEST_CASE("clients have the rights that the members' configuration gives to the names in their keys") {
+  ServedGroup<Till> group(2, "client_rights = teller@orders:update, auditor@*:query\n");
+  Client teller(group.options(0, "teller")), auditor(group.options(1, "auditor")), other(group.options(0, "other"));
+  auto paying = teller.replicated<Till>("orders");
+  auto reading = auditor.replicated<Till>("orders");
+  CHECK(paying.update<&Till::pay>("Ann").get(patience) == 1);
+  CHECK(reading.ordered_query<&Till::calls>("Ann").get(patience) == 1);
+  const auto refused = error_of(reading.update<&Till::pay>("Ann"));
+  REQUIRE(refused);
+  CHECK(refused->kind() == ErrorKind::refused);
+  CHECK(refused->message().find("client auditor has no right to update in subgroup orders") != std::string::npos);
+  CHECK(refused->fix().find("client_rights") != std::string::npos);
+  CHECK(reading.query<&Till::calls>("Ann").get(patience) <= 1);
+  CHECK(error_of(other.replicated<Till>("orders").query<&Till::calls>("Ann"))->kind() == ErrorKind::refused);
+  ClientOptions of_member = group.options(0, "one");
+  of_member.keys = group.fixture.directory() + "/keys/1";
+  Client trusted(of_member);
+  CHECK(trusted.replicated<Till>("orders").update<&Till::pay>("Ann").get(patience) == 2);
+  leave_all(group.groups);
+}
+
 TEST_CASE("a member's keys do for a client, and a group without keys lets in who is on loopback") {
   SECTION("a member's") {
     ServedGroup<Till> group(2);

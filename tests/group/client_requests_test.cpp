@@ -31,7 +31,7 @@ class AskedMember final : public group::OfferedObjects {
   TakenRequest ask(const CallerRequest& request) {
     std::vector<std::byte> bytes(request_bytes(request));
     encode(request, bytes);
-    return group::take_request(*this, bytes, [this] {
+    return group::take_request(*this, {rights, client, is_member}, bytes, [this] {
       ++told;
       if (played.core(0).relayed().has(expected)) ++told_at_place;
     });
@@ -83,6 +83,9 @@ class AskedMember final : public group::OfferedObjects {
 
   mutable ReplicaFixture<Till> played{3};
   bool offered = true;
+  config::ClientRights rights;
+  std::string client = "teller";
+  bool is_member = false;
   int told = 0;
   MessagePlace expected{ViewId(1000), SequenceNumber(0)};
   int told_at_place = 0;  // while the replica had applied what is expected
@@ -118,6 +121,29 @@ TEST_CASE("a request becomes a call in the order, and its answer the bytes that 
   const MemberAnswer addresses = member.answer(AskedMember::request(Ask::members));
   CHECK(*decode_members(addresses.bytes) == std::vector<std::string>{"10.0.0.1:7600"});
   CHECK(member.played.fault_count() == 0);
+}
+
+TEST_CASE("a client does what its rights allow, and is not told whether there is what it has no right to") {
+  AskedMember member;
+  const ClientSessionId session = member.open();
+  member.rights = *config::ClientRights::parse("teller@orders:query");
+  CHECK(number_in(member.answer(member.calls(Ask::query, "Ann"))) == 0);
+  CHECK(number_in(member.answer(member.calls(Ask::ordered_query, "Ann"))) == 0);
+  CHECK(number_in(member.answer(member.calls(Ask::query_after, "Ann"))) == 0);
+  CHECK(member.answer(AskedMember::request(Ask::members)).outcome == CallerOutcome::returned);
+  CHECK(member.outcome(AskedMember::request(Ask::open)) == CallerOutcome::forbidden);
+  CallerRequest request = member.pay(session, 0, "Ann");
+  const auto refused = member.ask(request).answer;
+  REQUIRE(refused);
+  CHECK(refused->outcome == CallerOutcome::forbidden);
+  CHECK(words_of(*refused) == "node 0: client teller has no right to update in subgroup orders");
+  request.subgroup = "nowhere";
+  CHECK(member.outcome(request) == CallerOutcome::forbidden);
+  member.client = "other";
+  CHECK(member.outcome(member.calls(Ask::query, "Ann")) == CallerOutcome::forbidden);
+  CHECK(member.outcome(AskedMember::request(Ask::members)) == CallerOutcome::forbidden);
+  member.is_member = true;
+  CHECK(number_in(member.answer(member.pay(session, 0, "Ann"))) == 1);
 }
 
 TEST_CASE("a query after a place is read where the replica is there, and goes into the order elsewhere") {
@@ -230,7 +256,8 @@ TEST_CASE("what cannot be asked is answered at once, and nothing of it reaches t
   }
   SECTION("bytes that are no request") {
     const std::vector<std::byte> none(100);
-    CHECK(group::take_request(member, none, [] {}).answer->outcome == CallerOutcome::bad_request);
+    const auto taken = group::take_request(member, {member.rights, member.client, false}, none, [] {});
+    CHECK(taken.answer->outcome == CallerOutcome::bad_request);
   }
   CHECK(member.played.ordered().empty());
   CHECK(member.played.fault_count() == 0);
