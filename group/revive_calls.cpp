@@ -41,8 +41,9 @@ Error under_way(const Error& loss) {
   return Error(loss.kind(), "these nodes were told to found already, and have not yet: " + loss.message()).fix(loss.fix());
 }
 
-Result<View> founded(const Revive& revive, const View& view) {
-  if (!revive.found || are_in(view, revive)) return view;
+Result<View> founded(const Revive& revive, const std::optional<Revive>& before, const View& view) {
+  if (!revive.found || (before ? are_in(view, revive) : is_founded(revive, before, view))) return view;
+  if (!before) return looks_for_none();
   return Error(ErrorKind::refused, "this node went into view " + std::to_string(view.id.value()) + " of nodes " +
                                        listed(view.members) + ", which others have founded")
       .fix("see the group: spindrift group status");
@@ -76,6 +77,8 @@ std::optional<Result<View>> ReviveCalls::begin(views::Member& member, Call& call
   const State state = member.state();
   const Revive& revive = call.revive;
   if (revive.found && state == State::installing && founds_ && names_the_same(*founds_, revive.members)) return std::nullopt;
+  // Another node may have been told, and this one goes into its first view by that word: the view shows it.
+  if (revive.found && state == State::installing && !founds_ && !was_in_view_) return std::nullopt;
   if (member.epoch() != nullptr) call.of = member.epoch()->id();
   if (revive.found && state == State::active && is_founded(revive, founds_, member.epoch()->view()))
     return member.epoch()->view();
@@ -90,8 +93,9 @@ std::optional<Result<View>> ReviveCalls::begin(views::Member& member, Call& call
 }
 
 void ReviveCalls::on_active(const View& view) {
+  was_in_view_ = true;
   calls_.look([&](Call& call) {
-    if (call.taken && (!call.of || *call.of < view.id)) call.outcome = founded(call.revive, view);
+    if (call.taken && (!call.of || *call.of < view.id)) call.outcome = founded(call.revive, founds_, view);
   });
 }
 

@@ -2,8 +2,10 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,8 +47,8 @@ class LeftBehind : public LoggedFixture {
     const group::RosterCall call{{}, patience, group::Revive{std::move(nodes), force, true}};
     return group::change_roster_through(runtime_, NodeId(told), call);
   }
-  /// Nodes 0 and 1 have founded without node 2.
-  [[nodiscard]] Groups founded() {
+  /// Nodes 0 and 1 have founded without node 2. `meanwhile` runs beside that.
+  [[nodiscard]] Groups founded(const std::function<void()>& meanwhile = [] {}) {
     const GroupOptions options = logged(3);
     const auto join = [&](unsigned node) { return std::make_unique<Group>(config(node, 3, with_journals(3)), options); };
     auto zero = std::async(std::launch::async, [&] { return join(0); });
@@ -56,9 +58,11 @@ class LeftBehind : public LoggedFixture {
       return !asked && asked.error().kind() == ErrorKind::no_majority;
     };
     while (!waits()) std::this_thread::yield();
+    auto beside = std::async(std::launch::async, meanwhile);
     value_or_throw(found(0, {NodeId(0), NodeId(1)}, true));
     Groups groups;
     for (auto* const joining : {&zero, &one}) groups.push_back(joining->get());
+    beside.get();
     return groups;
   }
 
@@ -75,6 +79,19 @@ TEST_CASE_METHOD(LeftBehind, "nodes that are told to found once more say that th
     CHECK(found(0, {NodeId(0), NodeId(1)}, force));
     CHECK(found(1, {NodeId(1), NodeId(0)}, force));
   }
+  leave_all(groups);
+}
+
+TEST_CASE_METHOD(LeftBehind, "a node that is asked while it founds by another one's word does not say that it does not") {
+  std::optional<Error> wrong;
+  Groups groups = founded([&] {
+    while (!wrong) {
+      const auto asked = found(1, {NodeId(0), NodeId(1)}, false);
+      if (asked) return;
+      if (asked.error().message().find("looks for no group") != std::string::npos) wrong = asked.error();
+    }
+  });
+  if (wrong) FAIL(wrong->to_string());
   leave_all(groups);
 }
 
