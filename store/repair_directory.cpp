@@ -5,6 +5,7 @@
 #include <spindrift/store/repair_directory.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -33,6 +34,20 @@ PathParts split(const std::string& directory) {
 Result<void> sync_names_in(const FileDescriptor& above, const PathParts& of) {
   if (::fsync(above.get()) == 0) return {};
   return system_error("fsync", errno).at(of.above);
+}
+
+std::string unfinished_name(const PathParts& of) { return of.name + ".repairing"; }
+
+/// An earlier attempt left a directory there, or nothing. A link would have the new journal written over what it leads to,
+/// and that take the damaged one's name.
+Result<void> require_no_link(const PathParts& of) {
+  const std::string path = of.above + "/" + unfinished_name(of);
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) return errno == ENOENT ? Result<void>() : system_error("lstat", errno).at(path);
+  if (S_ISDIR(found.st_mode)) return {};
+  return Error(ErrorKind::refused, "it is a link or a file, and a repair writes the new journal to a directory of that name")
+      .at(path)
+      .fix("find out who put it there, and move it away");
 }
 
 /// The first name for a kept one that nothing has.
@@ -66,6 +81,7 @@ std::vector<Storage*> DirectoryRepair::sources() const {
 
 Result<DirectoryRepair> DirectoryRepair::open(const std::string& directory, const JournalOwner& owner,
                                               const std::vector<std::string>& from) {
+  SPINDRIFT_TRY(require_no_link(split(directory)));
   SPINDRIFT_TRY_ASSIGN(FileStorage own, FileStorage::open_at(directory));
   DirectoryRepair repair(directory, std::make_unique<FileStorage>(std::move(own)));
   for (const std::string& each : from) {
@@ -82,7 +98,8 @@ Result<std::string> DirectoryRepair::run(const Digest& name, const Watcher& watc
     if (watcher) watcher(step);
   };
   const PathParts named = split(directory_);
-  const std::string unfinished = named.name + ".repairing";
+  const std::string unfinished = unfinished_name(named);
+  SPINDRIFT_TRY(require_no_link(named));
   SPINDRIFT_TRY_ASSIGN(const FileDescriptor above, open_guarded_directory(named.above, 0));
   SPINDRIFT_TRY_ASSIGN(FileStorage fresh, FileStorage::open_at(named.above + "/" + unfinished));
   tell(RepairStep::begun);

@@ -116,6 +116,22 @@ TEST_CASE_METHOD(DamagedDirectory, "a directory is repaired as often as it is da
   CHECK(is_whole(own));
 }
 
+TEST_CASE_METHOD(DamagedDirectory, "a link in the place of the new journal is refused before anything is written") {
+  std::filesystem::create_directory_symlink(peer, own + ".repairing");
+  FileStorage files = value_or_throw(FileStorage::open_to_read(peer));
+  const auto of_peer = other.texts_in(files);
+  CHECK(DirectoryRepair::open(own, node.owner(), {peer}).error().kind() == ErrorKind::refused);
+  const auto refused = repair();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().place() == own + ".repairing");
+  CHECK(other.texts_in(files) == of_peer);
+  CHECK_FALSE(is_whole(own));
+  CHECK_FALSE(std::filesystem::is_symlink(own));
+  std::filesystem::remove(own + ".repairing");
+  value_or_throw(repair());
+  CHECK(is_whole(own));
+}
+
 TEST_CASE_METHOD(DamagedDirectory, "a journal that a process has is not repaired") {
   FileStorage held = value_or_throw(FileStorage::open_at(own));
   const auto refused = repair();
