@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include <spindrift/bench/processes.hpp>
-#include <spindrift/bench/random_tokens.hpp>
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/rpc/drawn_tokens.hpp>
 #include <spindrift/rpc/rpc_endpoint.hpp>
 #include <spindrift/rpc/shm/shm_transport.hpp>
 #include <spindrift/rpc/udp/udp_transport.hpp>
@@ -115,7 +115,7 @@ class BatchCaller final : public rpc::CallHandler, rpc::SessionHandler {
 
 void serve_calls(const SharedRun& run, rpc::PacketTransport& transport, std::uint64_t is_ready) {
   value_or_throw(rpc::RpcOptions{}.check(transport));
-  RandomTokens tokens;
+  rpc::DrawnTokens tokens;
   Echo echo;
   rpc::RpcEndpoint endpoint(transport, tokens, {});
   value_or_throw(endpoint.handle(echo_type, echo));
@@ -126,7 +126,7 @@ void serve_calls(const SharedRun& run, rpc::PacketTransport& transport, std::uin
 void make_calls(const SharedRun& run, rpc::PacketTransport& transport, const rpc::PacketRoute& route, std::uint32_t batch,
                 Duration duration) {
   value_or_throw(rpc::RpcOptions{}.check(transport));
-  RandomTokens tokens;
+  rpc::DrawnTokens tokens;
   rpc::RpcEndpoint endpoint(transport, tokens, {});
   BatchCaller caller(endpoint, route, batch);
   run.run_batches(duration, [&] { caller.run_batch(); });

@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 
 #include <spindrift/bench/processes.hpp>
-#include <spindrift/bench/random_tokens.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/rpc/drawn_tokens.hpp>
 #include <spindrift/rpc/rpc_endpoint.hpp>
 #include <spindrift/rpc/tcp/tcp_transport.hpp>
 
@@ -118,7 +118,7 @@ void serve_plain_calls(const TimedPair& pair) {
   rpc::StreamOptions options;
   options.listen = "127.0.0.1:0";
   const auto transport = value_or_throw(rpc::StreamTransport::open(std::move(options)));
-  RandomTokens tokens;
+  rpc::DrawnTokens tokens;
   CallCounter counter;
   rpc::RpcEndpoint endpoint(*transport, tokens, rpc::over_tcp());
   value_or_throw(endpoint.handle(call_type, counter));
@@ -129,7 +129,7 @@ void serve_plain_calls(const TimedPair& pair) {
 
 void make_plain_calls(const TimedPair& pair, std::uint64_t bytes) {
   const auto transport = value_or_throw(rpc::StreamTransport::open({}));
-  RandomTokens tokens;
+  rpc::DrawnTokens tokens;
   rpc::RpcEndpoint endpoint(*transport, tokens, rpc::over_tcp());
   const auto route = value_or_throw(transport->call("127.0.0.1:" + std::to_string(pair.await_port())));
   PlainCaller caller(endpoint, route, bytes);

@@ -14,8 +14,8 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/group/client.hpp>
-#include <spindrift/group/client_port.hpp>
 #include <spindrift/group/object_caller.hpp>
+#include <spindrift/rpc/drawn_tokens.hpp>
 #include <spindrift/rpc/rpc_endpoint.hpp>
 #include <spindrift/rpc/tcp/tcp_transport.hpp>
 
@@ -90,7 +90,7 @@ class ClientCore {
 
   const ClientOptions options_;
   const SystemClock clock_;
-  group::DrawnTokens tokens_;
+  rpc::DrawnTokens tokens_;
   std::unique_ptr<rpc::StreamTransport> transport_;
   std::unique_ptr<rpc::RpcEndpoint> endpoint_;
   std::map<std::uint64_t, std::unique_ptr<CallerLink>> callers_;  // the thread's

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
 
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
@@ -46,11 +45,6 @@ void send(const clients::MemberAnswer& answer, const MakeResponse& make_response
 }
 
 }  // namespace
-
-std::uint64_t DrawnTokens::next_token() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32U) | random();
-}
 
 Result<void> ToldAnswers::open() {
   bell_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

@@ -20,16 +20,11 @@
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/client_requests.hpp>
+#include <spindrift/rpc/drawn_tokens.hpp>
 #include <spindrift/rpc/rpc_endpoint.hpp>
 #include <spindrift/rpc/tcp/tcp_transport.hpp>
 
 namespace spindrift::group {
-
-/// Draws what nobody can guess.
-class DrawnTokens final : public rpc::TokenSource {
- public:
-  [[nodiscard]] std::uint64_t next_token() override;
-};
 
 /// Calls whose answers are there. Outlives the port where a call does.
 class ToldAnswers {
@@ -113,7 +108,7 @@ class ClientPort final : public rpc::RequestHandler {
   config::ClientRights rights_;
   std::shared_ptr<AuditTrail> audit_;
   const SystemClock clock_;
-  DrawnTokens tokens_;
+  rpc::DrawnTokens tokens_;
   std::shared_ptr<ToldAnswers> told_ = std::make_shared<ToldAnswers>();
   std::unique_ptr<rpc::StreamTransport> transport_;
   std::unique_ptr<rpc::RpcEndpoint> endpoint_;
