@@ -1,16 +1,21 @@
 // The place in the order up to which a replica has applied what was delivered. The poller writes it, any thread reads it.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <cstdint>
 
+#include <spindrift/group/feed_end.hpp>
 #include <spindrift/group/observation.hpp>
 
 namespace spindrift::replicated {
 
 class ReplicaPlace {
  public:
-  /// The message has been applied. The poller, in the order.
+  ReplicaPlace() noexcept = default;
+  ReplicaPlace(const ReplicaPlace&) = delete;
+  ReplicaPlace& operator=(const ReplicaPlace&) = delete;
+
+  /// The message has been applied. The poller, in the order; may be said twice of one.
   void advance(const MessagePlace& applied) noexcept;
   /// The last message that was applied here; nothing but zeros: none was since this replica began. Any thread.
   [[nodiscard]] MessagePlace now() const noexcept;
@@ -19,15 +24,11 @@ class ReplicaPlace {
   [[nodiscard]] bool has(const MessagePlace& place) const noexcept;
 
  private:
-  struct Applied {
-    std::uint64_t view;
-    std::uint64_t below;  // so many sequence numbers of that view; 0: nothing was applied
-  };
-  [[nodiscard]] Applied read() const noexcept;
+  [[nodiscard]] group::FeedEnd read() const noexcept;
 
-  std::atomic<std::uint64_t> version_{0};  // odd while the others change
-  std::atomic<std::uint64_t> view_{0};
-  std::atomic<std::uint64_t> below_{0};
+  std::array<std::uint64_t, group::SharedEnd::words> memory_{};
+  group::SharedEnd end_{memory_};
+  group::FeedEnd applied_;  // the poller's, of which the others read a copy
 };
 
 }  // namespace spindrift::replicated

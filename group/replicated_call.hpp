@@ -183,7 +183,7 @@ class CallOf final : public ReplicatedCall {
 
 /// The place of a delivered call.
 struct CallPlace {
-  MessagePlace at;
+  MessagePlace at;                            ///< of the message that carried it
   std::optional<SequenceNumber> sequence;     ///< in the order of the current view; nothing: of an earlier one, so stable
   std::optional<std::uint64_t> version = {};  ///< in the log; nothing: there is none
 };
