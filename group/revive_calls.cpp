@@ -76,9 +76,9 @@ std::optional<Result<View>> ReviveCalls::begin(views::Member& member, Call& call
   using State = views::MemberState;
   const State state = member.state();
   const Revive& revive = call.revive;
-  if (revive.found && state == State::installing && founds_ && names_the_same(*founds_, revive.members)) return std::nullopt;
-  // Another node may have been told, and this one goes into its first view by that word: the view shows it.
-  if (revive.found && state == State::installing && !founds_ && !was_in_view_) return std::nullopt;
+  // The view will show whether another node was told, by whose word this one goes into its first.
+  const bool by_that_word = founds_ ? names_the_same(*founds_, revive.members) : !was_in_view_;
+  if (revive.found && state == State::installing && by_that_word) return std::nullopt;
   if (member.epoch() != nullptr) call.of = member.epoch()->id();
   if (revive.found && state == State::active && is_founded(revive, founds_, member.epoch()->view()))
     return member.epoch()->view();

@@ -58,7 +58,7 @@ class ReviveCalls {
 
   CallList<Call> calls_;
   std::optional<Revive> founds_;  // the last word by force to found
-  bool was_in_view_ = false;
+  bool was_in_view_ = false;      // this process
 };
 
 }  // namespace spindrift::group

@@ -82,7 +82,7 @@ TEST_CASE_METHOD(LeftBehind, "nodes that are told to found once more say that th
   leave_all(groups);
 }
 
-TEST_CASE_METHOD(LeftBehind, "a node that is asked while it founds by another one's word does not say that it does not") {
+TEST_CASE_METHOD(LeftBehind, "asked while it founds by another one's word, a node never says that it looks for none") {
   std::optional<Error> wrong;
   Groups groups = founded([&] {
     while (!wrong) {
