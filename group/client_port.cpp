@@ -24,6 +24,7 @@ void yield_to_others() { static_cast<void>(::setpriority(PRIO_PROCESS, static_ca
 
 rpc::RpcOptions port_options() {
   rpc::RpcOptions options = rpc::over_tcp();
+  options.route_sessions_max = 1;  // so that places are bounded as connections are, by identities
   options.kept_bytes_max = std::uint64_t{128} << 20U;
   options.session_kept_bytes_max = std::uint64_t{32} << 20U;
   return options;

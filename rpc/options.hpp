@@ -17,6 +17,9 @@ struct RpcOptions {
   /// Packets that may wait to be received. Each session, of either side, has `credits` of them. 0: as many as the transport
   /// has room for, which are the most.
   std::uint32_t receive_packets = 0;
+  /// Sessions that a server has over one route at most, with those that have ended and still owe answers; 0: no bound but
+  /// the packets. For transports whose routes cost a peer something, as connections do.
+  std::uint32_t route_sessions_max = 0;
   std::uint32_t queued_calls_max = 1024;  ///< of a session, beyond those in its slots
   std::uint32_t burst_packets = 32;       ///< sent in one call of the transport
   std::uint32_t message_bytes_max = 8u << 20;  ///< longer requests are `unhandled`

@@ -56,6 +56,7 @@ void RpcServer::on_connect(const SessionOffer& offer, const PacketRoute& from, T
     return;
   }
   if (offer.payload_bytes != world_.payload_bytes) return refuse(offer, from, SessionRefusal::payload_differs);
+  if (!has_place(from)) return refuse(offer, from, SessionRefusal::no_credits);
   if (!budget_.take()) return refuse(offer, from, SessionRefusal::no_credits);
   const SessionEnds ends{.route = from,
                          .id = sessions_.next_id(),
@@ -66,6 +67,17 @@ void RpcServer::on_connect(const SessionOffer& offer, const PacketRoute& from, T
   ServerSession& session = sessions_.put(std::make_unique<ServerSession>(world_, ends, handlers_, now));
   by_offer_.emplace(offer.token, ends.id.number);
   session.accept();
+}
+
+bool RpcServer::has_place(const PacketRoute& from) {
+  const std::uint32_t most = world_.options.route_sessions_max;
+  if (most == 0) return true;
+  std::uint32_t there = 0;
+  for (std::uint32_t number = 0; number < sessions_.numbers(); ++number) {
+    const ServerSession* const session = sessions_.at(number);
+    there += session != nullptr && session->ends().route == from ? 1 : 0;
+  }
+  return there < most;
 }
 
 bool RpcServer::on_packet(const ReceivedPacket& packet, const PacketRoute& from, Time now) {

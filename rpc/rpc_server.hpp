@@ -33,6 +33,8 @@ class RpcServer {
   [[nodiscard]] bool has_sessions() const noexcept { return !by_offer_.empty(); }
 
  private:
+  /// Another session may be over that route.
+  [[nodiscard]] bool has_place(const PacketRoute& from);
   void refuse(const SessionOffer& offer, const PacketRoute& to, SessionRefusal reason);
   [[nodiscard]] ServerSession& session_of(RequestId request);
 

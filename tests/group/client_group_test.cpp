@@ -1,6 +1,7 @@
 // Clients outside of real groups: updates are carried out once, whichever member is asked and whatever becomes of it.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -8,6 +9,10 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <spindrift/rpc/drawn_tokens.hpp>
+#include <spindrift/rpc/rpc_endpoint.hpp>
+#include <spindrift/rpc/tcp/tcp_transport.hpp>
 
 #include "served_group.hpp"
 #include "till.hpp"
@@ -184,6 +189,29 @@ TEST_CASE("clients have the rights that the members' configuration gives to the 
   of_member.keys = group.fixture.directory() + "/keys/1";
   Client trusted(of_member);
   CHECK(trusted.replicated<Till>("orders").update<&Till::pay>("Ann").get(patience) == 2);
+  leave_all(group.groups);
+}
+
+TEST_CASE("a connection has one of a member's places for clients, however many it asks for") {
+  ServedGroup<Till> group(1, "security = none\n");
+  struct Changes final : rpc::SessionHandler {
+    void on_session(rpc::SessionId, rpc::SessionChange change) override { all.push_back(change); }
+    std::vector<rpc::SessionChange> all;
+  } changes;
+  const auto transport = value_or_throw(rpc::StreamTransport::open({}));
+  rpc::DrawnTokens tokens;
+  rpc::RpcEndpoint endpoint(*transport, tokens, rpc::over_tcp());
+  const auto route = value_or_throw(transport->call(group.address_of(0)));
+  for (int i = 0; i < 3; ++i) static_cast<void>(value_or_throw(endpoint.connect(route, changes)));
+  const SystemClock clock;
+  while (changes.all.size() < 3) {
+    static_cast<void>(transport->wait(std::chrono::milliseconds(10)));
+    static_cast<void>(endpoint.step(clock.now()));
+  }
+  CHECK(std::ranges::count(changes.all, rpc::SessionChange::connected) == 1);
+  CHECK(std::ranges::count(changes.all, rpc::SessionChange::no_credits) == 2);
+  Client client(group.open_options(0));
+  CHECK(client.replicated<Till>("orders").update<&Till::pay>("Ann").get(patience) == 1);
   leave_all(group.groups);
 }
 

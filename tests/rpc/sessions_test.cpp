@@ -38,6 +38,40 @@ TEST_CASE("sessions beyond the packets that a transport has room for are refused
   CHECK(pair.client.changes.back() == SessionChange::connected);
 }
 
+TEST_CASE("over one route a server takes no more sessions than its options say, and others over others") {
+  PaperPair pair({}, {.route_sessions_max = 2});
+  std::vector<SessionId> sessions;
+  for (int i = 0; i < 3; ++i) sessions.push_back(pair.client.endpoint.connect(route_to(2), pair.client).value());
+  pair.rounds(4);
+  CHECK(pair.client.changes == std::vector{SessionChange::connected, SessionChange::connected, SessionChange::no_credits});
+  CHECK(pair.server.endpoint.counts().sessions_refused >= 1);
+  pair.client.endpoint.close(sessions[0]);
+  pair.rounds(2);
+  CHECK(pair.client.endpoint.connect(route_to(2), pair.client));
+  pair.rounds(4);
+  CHECK(pair.client.changes.back() == SessionChange::connected);
+}
+
+TEST_CASE("a session that ended and owes an answer keeps its place over its route") {
+  PaperPair pair({}, {.route_sessions_max = 1});
+  std::optional<RequestId> owed;
+  pair.server.serve = [&](IncomingRequest& request) { owed = request.id(); };
+  const SessionId session = pair.connected();
+  pair.client.call(session, 8, 8);
+  pair.rounds(2);
+  REQUIRE(owed);
+  pair.client.endpoint.close(session);
+  pair.rounds(2);
+  static_cast<void>(pair.client.endpoint.connect(route_to(2), pair.client).value());
+  pair.rounds(4);
+  CHECK(pair.client.changes.back() == SessionChange::no_credits);
+  pair.server.endpoint.answer(*owed, CallStatus::failed);
+  pair.rounds(2);
+  static_cast<void>(pair.client.endpoint.connect(route_to(2), pair.client).value());
+  pair.rounds(4);
+  CHECK(pair.client.changes.back() == SessionChange::connected);
+}
+
 TEST_CASE("a session has the smaller of the two sides' credits") {
   PaperPair pair({.credits = 8}, {.credits = 5});
   const SessionId session = pair.connected();
