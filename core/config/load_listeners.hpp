@@ -12,7 +12,7 @@ namespace spindrift::config {
 void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems);
 /// Observers and clients call members at their addresses, at ports that nobody else listens at.
 void check_other_ports(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems);
-/// Their rights are some.
+/// Each entry of client_rights is a right.
 void check_client_rights(Loaded& loaded, std::vector<Error>& problems);
 /// Clients of other hosts call members that have keys. Once it is known whether they have.
 void check_client_proofs(Loaded& loaded, std::vector<Error>& problems);
