@@ -119,9 +119,12 @@ def await_progress(peers, more_than=0):
 
 def kill(peers):
     """All in one moment: on one host those that outlive the others by a millisecond go on without them."""
-    for sent in [signal.SIGSTOP, signal.SIGKILL]:
-        for peer in peers:
-            peer.process.send_signal(sent)
+    for peer in peers:
+        peer.process.send_signal(signal.SIGSTOP)
+    for peer in peers:
+        os.waitid(os.P_PID, peer.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # none of its threads takes another step
+    for peer in peers:
+        peer.process.kill()
     for peer in peers:
         peer.process.wait()
         Peer.alive.remove(peer)

@@ -54,9 +54,12 @@ class Nodes:
 
     def kill(self):
         """All in one moment, as power goes."""
-        for kind in [signal.SIGSTOP, signal.SIGKILL]:
-            for node in self.running:
-                self.signal(node, kind)
+        for node in self.running:
+            self.signal(node, signal.SIGSTOP)
+        for each in self.running.values():
+            os.waitid(os.P_PID, each.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # none of its threads takes another step
+        for node in self.running:
+            self.signal(node, signal.SIGKILL)
         for each in self.running.values():
             each.wait()
         self.running = {}

@@ -147,6 +147,11 @@ class Member:
         while node not in self.wait_for(event='view')['left']:
             pass
 
+    def stop(self):
+        """Returns when none of its threads takes another step."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
     def end(self, how=signal.SIGTERM):
         self.process.send_signal(how)
         rest, _ = self.process.communicate(timeout=PATIENCE)
@@ -279,7 +284,7 @@ class Kinds(unittest.TestCase):
             self.assertEqual(len({node['incarnation'] for node in status['nodes']}), 3)
             self.assertIn('7.status', status['problems'][0]['place'] + status['problems'][0]['message'])
             # A pause is what an application makes, which this command has none of.
-            waiting.process.send_signal(signal.SIGSTOP)
+            waiting.stop()
             path = group.files / 'status' / '0.status'
             said = json.loads(path.read_text())
             said['subgroups'][0]['paused'] = {'since_ms': 5, 'messages': 340}
@@ -312,7 +317,7 @@ class Kinds(unittest.TestCase):
             about = ('group', 'revive', '--config', group.config, '--json', '--members', '0')
             self.assertIn('has not lost the majority', error_of(*about, '--yes', code=3)['message'])
             for member in (one, two):
-                member.process.send_signal(signal.SIGSTOP)  # neither takes note of the other's death
+                member.stop()  # neither takes note of the other's death
             for member in (one, two):
                 member.end(signal.SIGKILL)
             status = ('group', 'status', '--config', group.config, '--json')
@@ -326,9 +331,10 @@ class Kinds(unittest.TestCase):
     def test_group_found(self):
         with Group() as group:
             members = group.found()
-            for kind in (signal.SIGSTOP, signal.SIGKILL):  # none goes on without the others for a moment
-                for member in members:
-                    member.process.send_signal(kind)
+            for member in members:
+                member.stop()  # none goes on without the others for a moment
+            for member in members:
+                member.process.kill()
             for member in members:
                 member.process.wait()
             zero = group.start_alone()
@@ -382,7 +388,7 @@ class Kinds(unittest.TestCase):
             run('group', 'add', '9', '--config', group.config)
             run('group', 'drain', '9', '--config', group.config)
             look(group)
-            two.process.send_signal(signal.SIGSTOP)  # it does not take note of its removal
+            two.stop()  # it does not take note of its removal
             zero.wait_for(event='view', view=3)
             one.wait_for(event='view', view=3)
             look(group)
@@ -391,7 +397,7 @@ class Kinds(unittest.TestCase):
             zero.wait_for_leave_of(1)
             look(group)
             # What an application does to its member, which this command has none of, stands in the same file.
-            zero.process.send_signal(signal.SIGSTOP)
+            zero.stop()
             path = group.files / 'status' / '0.status'
             path.write_text(json.dumps(json.loads(path.read_text()) | {'leave_waits': 'a handler', 'handler_at_work': 'on_delivery',
                                                                           'sends_wait': 'node 2'}))

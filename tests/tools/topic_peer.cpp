@@ -1,10 +1,13 @@
 // A program with types of its own, beside which tests run `spindrift topic`: it makes two topics of domain 0, prints what is
 // written to them, and writes what standard input says, one command per line, each answered with "done".
+#include <algorithm>
 #include <iostream>
 #include <mutex>
 #include <sstream>
 
 #include <dds/dds.hpp>
+#include <spindrift/dds/status_board.hpp>
+#include <spindrift/dds/topic_observer.hpp>
 
 namespace peer {
 
@@ -102,6 +105,18 @@ struct Full {
   dds::pub::DataWriter<peer::Reading> writer;
 };
 
+/// Returns when the domain's file has both ends of so many topics: whoever looks from then on sees them.
+void await_shown(std::size_t count) {
+  const dds::domain::DomainObserver domain(0);
+  const auto both = [](const auto& topic) { return !topic.writers.empty() && !topic.readers.empty(); };
+  auto& bell = spindrift::topics::ProcessBell::of_process();
+  for (;;) {
+    const auto rung = bell.rung();
+    if (std::ranges::count_if(domain.delegate()->topics(), both) == static_cast<std::ptrdiff_t>(count)) return;
+    bell.wait(rung, std::chrono::steady_clock::now() + std::chrono::seconds(20));
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -112,6 +127,7 @@ int main() {
   Ends<peer::Note> notes(participant, "notes", kept);
   std::optional<dds::topic::Topic<peer::Note>> later;
   std::optional<Full> full;
+  await_shown(2);
   say("ready");
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);

@@ -69,9 +69,12 @@ class Group:
 
     def kill(self, *nodes):
         """All in one moment: on one host those that outlive the others by a millisecond go on without them."""
-        for sent in [signal.SIGSTOP, signal.SIGKILL]:
-            for node in nodes:
-                self.running[node].send_signal(sent)
+        for node in nodes:
+            self.running[node].send_signal(signal.SIGSTOP)
+        for node in nodes:
+            os.waitid(os.P_PID, self.running[node].pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # none of its threads takes another step
+        for node in nodes:
+            self.running[node].kill()
         for node in nodes:
             self.running.pop(node).wait()
 
