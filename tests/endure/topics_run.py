@@ -1,7 +1,6 @@
 """tools/endure topics: a PERSISTENT topic whose participants are killed and come again, judged by what they were told."""
 import json
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -172,30 +171,6 @@ class TopicsRun:
                 if life.process.poll() is None:
                     life.kill()
 
-
-class TopicsRuns:
-    """All seeds; the directories of those that were clean go."""
-
-    def __init__(self, options, directory):
-        self.options, self.directory = options, directory
-
-    def execute(self):
-        total = {'ok': True, 'seeds': 0, 'killed_all': 0, 'killed_one': 0, 'histories': 0, 'acknowledged': 0}
-        problems = {}
-        for seed in range(self.options.seed, self.options.seed + self.options.seeds):
-            directory = self.directory / str(seed)
-            directory.mkdir(mode=0o700)
-            run = TopicsRun(self.options, directory, seed)
-            run.execute()
-            total['seeds'] += 1
-            total['killed_all'] += run.kills['all']
-            total['killed_one'] += run.kills['one']
-            total['histories'] += run.histories
-            total['acknowledged'] += sum(run.acked().values())
-            if run.problems:
-                problems[seed] = run.problems
-            else:
-                shutil.rmtree(directory)
-        if problems:
-            total.update(ok=False, problems=problems, directory=str(self.directory))
-        return total
+    def counts(self):
+        return {'killed_all': self.kills['all'], 'killed_one': self.kills['one'], 'histories': self.histories,
+                'acknowledged': sum(self.acked().values())}
