@@ -55,7 +55,9 @@ void ObjectCaller::end(const Error& why) {
   while (!items_.empty()) {
     const Item item = items_.begin()->second;
     const bool perhaps = item.wanted.ask == Ask::update && (item.doubtful || item.under_way);
-    fail(item, Error(why.kind(), why.message() + (perhaps ? "; the request may have been carried out" : "")).at(place()));
+    fail(item, Error(why.kind(), why.message() + (perhaps ? "; the request may have been carried out" : ""))
+                   .at(place())
+                   .fix(why.fix()));
   }
 }
 
@@ -155,7 +157,7 @@ void ObjectCaller::on_item_answer(Item& item, const HeardAnswer& answer, Time no
     case CallerOutcome::interrupted:
       item.doubtful = item.doubtful || item.wanted.ask == Ask::update;
       [[fallthrough]];
-    case CallerOutcome::elsewhere: item.reason = answer.words; return leave(answer.words, now);
+    case CallerOutcome::elsewhere: return leave(answer.words, now);
     default: return fail(item, failure_of(answer, item.doubtful));
   }
 }

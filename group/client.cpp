@@ -28,6 +28,7 @@ void AwaitedAnswer::set(Kind kind, std::vector<std::byte> bytes, const MessagePl
 }
 
 AwaitedAnswer::Kind AwaitedAnswer::await(std::optional<Duration> limit) const {
+  check_process(process_);
   std::unique_lock lock(mutex_);
   const auto there = [&] { return kind_.has_value(); };
   if (!limit) {
@@ -57,6 +58,7 @@ const std::vector<std::byte>& AwaitedAnswer::get(std::optional<Duration> limit) 
 }
 
 bool AwaitedAnswer::is_there() const {
+  check_process(process_);
   const std::lock_guard lock(mutex_);
   return kind_.has_value();
 }
@@ -78,7 +80,14 @@ std::shared_ptr<const AwaitedAnswer> ObjectWay::ask(Kind kind, std::size_t metho
 }  // namespace clients
 
 Client::Client(ClientOptions options) : core_(std::make_shared<clients::ClientCore>(std::move(options))) {}
-Client::~Client() { core_->close(); }
+
+// A child that was forked has not got the thread, and no connection: what there is of the client is memory, and stays.
+Client::~Client() {
+  if (core_->is_of_this_process())
+    core_->close();
+  else
+    static_cast<void>(new std::shared_ptr(core_));
+}
 
 clients::ObjectWay Client::way(std::string_view subgroup, std::uint64_t digest) {
   return {core_, core_->add_caller(std::string(subgroup), digest)};

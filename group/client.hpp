@@ -26,6 +26,7 @@
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/forks.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/client_session.hpp>
 #include <spindrift/group/observation.hpp>
@@ -37,7 +38,8 @@ namespace spindrift {
 
 /// The group that a client calls, how it proves itself, and its patience.
 struct ClientOptions {
-  /// "host:port" of members, where they listen for clients; at least one. The others are learned from who answers.
+  /// "host:port" of members, where they listen for clients; at least one. The others are learned from who answers. A name
+  /// may be that of several hosts.
   std::vector<std::string> members;
   std::string group_name;  ///< of the keys
   /// The directory of a key of the group, of the role client or member, as spindrift keys makes it. Empty: nobody proves
@@ -65,11 +67,11 @@ class AwaitedAnswer {
   };
   /// The client's thread, once.
   void set(Kind kind, std::vector<std::byte> bytes, const MessagePlace& place, std::exception_ptr why);
-  /// The bytes of what was returned. Throws what was thrown, why it failed, and timed_out.
+  /// The bytes of what was returned. Throws what was thrown, why it failed, timed_out, and bad_argument in a forked child.
   [[nodiscard]] const std::vector<std::byte>& get(std::optional<Duration> limit) const;
-  /// The place at which it returned or threw. Throws why it failed, and timed_out.
+  /// The place at which it returned or threw. Throws why it failed, timed_out, and bad_argument in a forked child.
   [[nodiscard]] MessagePlace place(std::optional<Duration> limit) const;
-  [[nodiscard]] bool is_there() const;  ///< whether `get` would not wait
+  [[nodiscard]] bool is_there() const;  ///< whether `get` would not wait; throws bad_argument in a forked child
 
  private:
   /// Once this has returned, nothing changes any more.
@@ -81,6 +83,7 @@ class AwaitedAnswer {
   std::vector<std::byte> bytes_;
   MessagePlace place_;
   std::exception_ptr why_;
+  const std::uint32_t process_ = process_generation();
 };
 
 /// Throws bad_input: these are no result of that type.
@@ -114,9 +117,10 @@ class ClientFuture {
 
   /// Waits for the result. Throws what the method threw, as another replica's caller gets it (ReplicaError); ClientRefused:
   /// the object does not carry it out, with `over` where nobody can tell whether it did before; timed_out: the client has
-  /// given it up, or `limit` is over and the request goes on; refused (other Methods), bad_argument (no such subgroup),
-  /// resource (arguments or result are too large), unsupported, group_closed (the client is gone). Where a request failed
-  /// that may have been carried out, the words say so.
+  /// given it up, with the reason of each member as its cause, or `limit` is over and the request goes on; refused (other
+  /// Methods, no right to it, or no member takes this client's keys), bad_argument (no such subgroup, or a forked child),
+  /// resource (arguments or result are too large), unsupported (another release; a member beyond loopback without keys),
+  /// group_closed (the client is gone). Where a request failed that may have been carried out, the words say so.
   R get(std::optional<Duration> limit = {}) const {
     const std::vector<std::byte>& bytes = answer_->get(limit);
     if constexpr (std::is_void_v<R>) {
@@ -208,7 +212,9 @@ class ClientObject {
   clients::ObjectWay way_;
 };
 
-/// A client of one group. Has a thread of its own, and a connection for each object. All functions from any thread.
+/// A client of one group. Has a thread of its own, and a connection for each object. All functions from any thread. It is of
+/// the process that made it: in a child that this forks, all calls but destructors throw bad_argument, those of its objects
+/// and futures, too.
 class Client {
  public:
   /// Connects with the first request. Throws bad_argument (options), bad_config, bad_input, refused, resource (the keys).

@@ -9,6 +9,7 @@
 
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/limits.hpp>
+#include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
 
 namespace spindrift::clients {
@@ -38,6 +39,28 @@ Result<void> check(const ClientOptions& options) {
   return {};
 }
 
+/// The address cannot even be called.
+Error not_callable(const Error& why) {
+  if (why.kind() == ErrorKind::unsupported) {
+    return Error(ErrorKind::unsupported, "without keys this client proves nothing, and calls members on loopback alone")
+        .fix("give ClientOptions.keys the directory of a key of the role client, as spindrift keys makes it");
+  }
+  return Error(why.kind(), why.message()).fix("correct the host in ClientOptions.members, or what names it");
+}
+
+/// A connection is over, or none came to be, for a reason that may not be known.
+Error not_reached(const std::optional<Error>& why) {
+  if (!why) return Error(ErrorKind::member_lost, "the connection ended").fix(std::string(reach_fix));
+  const std::string& words = why->message();
+  if (words.starts_with(fabric::tcp::connection_ended) || words.starts_with(fabric::tcp::connection_broke)) {
+    return Error(ErrorKind::member_lost, words + " before the member answered")
+        .fix("see its log for the reason: it may have no place for another client, or other keys, or none, where this "
+             "client has some; or something else listens there");
+  }
+  if (!why->fix().empty()) return *why;
+  return Error(*why).fix(std::string(reach_fix));
+}
+
 Error gone() { return Error(ErrorKind::group_closed, "the client of this request is gone"); }
 
 }  // namespace
@@ -53,10 +76,10 @@ std::vector<Ended> CallerLink::step(Time now) {
 }
 
 void CallerLink::connect(const std::string& address, Time now) {
-  const auto route = transport_.call(address);
+  const auto route = transport_.call(address, turns_[address]++);
   if (!route) {
     due_ = now;
-    return caller_->on_lost(route.error().to_string(), now);
+    return caller_->on_lost(not_callable(route.error()), now);
   }
   route_ = *route;
   const auto session = endpoint_.connect(route_, *this);
@@ -66,7 +89,7 @@ void CallerLink::connect(const std::string& address, Time now) {
   }
   due_ = now;
   transport_.hang_up(route_);
-  caller_->on_lost(session.error().to_string(), now);
+  caller_->on_lost(session.error(), now);
 }
 
 // Its calls end before `close` returns; the caller knows none of them any more.
@@ -98,11 +121,13 @@ void CallerLink::on_session(rpc::SessionId session, rpc::SessionChange change) {
   if (session != session_) return;
   if (change == rpc::SessionChange::connected) return caller_->on_connected(now_);
   session_ = {};
+  const auto why = transport_.why_over(route_);
   transport_.hang_up(route_);
   const bool full = change == rpc::SessionChange::no_credits || change == rpc::SessionChange::payload_differs;
-  caller_->on_lost(caller_->members().now() + (full ? ": that member has no place for another client"
-                                                : ": the connection ended, or none came to be"),
-                 now_);
+  caller_->on_lost(full ? Error(ErrorKind::resource, "that member has no place for another client")
+                              .fix("end some clients, or call other members")
+                        : not_reached(why),
+                   now_);
 }
 
 ClientCore::ClientCore(ClientOptions options) : options_(std::move(options)) {
@@ -114,6 +139,8 @@ ClientCore::ClientCore(ClientOptions options) : options_(std::move(options)) {
   endpoint_ = std::make_unique<rpc::RpcEndpoint>(*transport_, tokens_, rpc::over_tcp());
   bell_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell_) throw Exception(system_error("eventfd", errno));
+  bell_.keep_from_children();
+  process_ = process_generation();
   thread_ = value_or_throw(start_thread([this] { run(); }));
 }
 
@@ -128,7 +155,14 @@ void ClientCore::close() {
   if (thread_.joinable()) thread_.join();
 }
 
+void check_process(std::uint32_t generation) {
+  if (generation == process_generation()) return;
+  throw Exception(Error(ErrorKind::bad_argument, "this client is its parent's: a process that was forked has none of it")
+                      .fix("make a spindrift::Client in the child"));
+}
+
 std::uint64_t ClientCore::add_caller(std::string subgroup, std::uint64_t digest) {
+  check_process(process_);
   if (subgroup.empty() || subgroup.size() > subgroup_bytes_max) {
     throw Exception(Error(ErrorKind::bad_argument, "a subgroup's name has 1 to 255 bytes").at("Client::replicated"));
   }
@@ -138,6 +172,7 @@ std::uint64_t ClientCore::add_caller(std::string subgroup, std::uint64_t digest)
 }
 
 std::shared_ptr<const AwaitedAnswer> ClientCore::ask(std::uint64_t caller, Wanted wanted) {
+  check_process(process_);
   if (wanted.arguments.size() > arguments_bytes_max) {
     throw Exception(Error(ErrorKind::bad_argument, "the arguments take " + std::to_string(wanted.arguments.size()) +
                                                        " bytes, and a client sends " + std::to_string(arguments_bytes_max))

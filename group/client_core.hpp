@@ -48,10 +48,14 @@ class CallerLink final : public rpc::CallHandler, public rpc::SessionHandler {
   const std::size_t result_bytes_;
   rpc::PacketRoute route_{};
   rpc::SessionId session_{};
+  std::map<std::string, std::size_t> turns_;  // calls of each address
   std::vector<rpc::MessageBuffer> buffers_;  // for results; kept for their memory
   Time now_{};
   Time due_{};
 };
+
+/// Throws bad_argument: a process of that generation made the client, and this is a child that it forked. Any thread.
+void check_process(std::uint32_t generation);
 
 class ClientCore {
  public:
@@ -65,6 +69,8 @@ class ClientCore {
   [[nodiscard]] std::uint64_t add_caller(std::string subgroup, std::uint64_t digest);
   [[nodiscard]] std::shared_ptr<const AwaitedAnswer> ask(std::uint64_t caller, Wanted wanted);
   void close();
+  /// False: a child that the client's process has forked, which has nothing of the client.
+  [[nodiscard]] bool is_of_this_process() const noexcept { return process_ == process_generation(); }
 
  private:
   struct NewCaller {
@@ -94,7 +100,8 @@ class ClientCore {
   std::unique_ptr<rpc::StreamTransport> transport_;
   std::unique_ptr<rpc::RpcEndpoint> endpoint_;
   std::map<std::uint64_t, std::unique_ptr<CallerLink>> callers_;  // the thread's
-  FileDescriptor bell_;
+  FileDescriptor bell_;        // kept from children, which are counted from then on
+  std::uint32_t process_ = 0;  // that made it
   std::mutex mutex_;  // of what follows
   Orders orders_;
   std::uint64_t made_ = 0;  // callers and requests

@@ -142,7 +142,7 @@ void NetworkSearch::take_outcomes() {
     if (auto* const made = std::get_if<fabric::tcp::MadeCall>(&*outcome)) {
       if (const auto at = with(made->ticket); at != callees_.end()) ask(*at, std::move(made->stream));
     } else if (const auto* const failed = std::get_if<fabric::tcp::FailedCall>(&*outcome)) {
-      if (const auto at = with(failed->ticket); at != callees_.end()) fail(*at, explained(failed->reason));
+      if (const auto at = with(failed->ticket); at != callees_.end()) fail(*at, explained(failed->why.to_string()));
     }
   }
 }

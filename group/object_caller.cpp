@@ -15,31 +15,6 @@ constexpr unsigned doublings_max = 16;
 
 }  // namespace
 
-MemberChoice::MemberChoice(std::vector<std::string> given, std::uint64_t first)
-    : given_(std::move(given)), all_(given_), at_(given_.empty() ? 0 : first % given_.size()) {
-  CHECK(!given_.empty());
-}
-
-bool MemberChoice::next() noexcept {
-  at_ = (at_ + 1) % all_.size();
-  if (++in_vain_ < all_.size()) return false;
-  in_vain_ = 0;
-  return true;
-}
-
-void MemberChoice::learn(const std::vector<std::string>& members) {
-  const std::string present = now();
-  std::vector<std::string> all;
-  const auto add = [&](const std::string& each) {
-    if (std::find(all.begin(), all.end(), each) == all.end()) all.push_back(each);
-  };
-  for (const std::string& each : members) add(each);
-  for (const std::string& each : given_) add(each);
-  add(present);
-  at_ = static_cast<std::size_t>(std::find(all.begin(), all.end(), present) - all.begin());
-  all_ = std::move(all);
-}
-
 ObjectCaller::ObjectCaller(std::string subgroup, std::uint64_t digest, MemberChoice members, const CallerOptions& options)
     : subgroup_(std::move(subgroup)), digest_(digest), options_(options), members_(std::move(members)) {}
 
@@ -60,10 +35,15 @@ void ObjectCaller::on_connected(Time now) {
   connection_.members_at = now;
 }
 
-void ObjectCaller::on_lost(const std::string& why, Time now) {
+void ObjectCaller::on_lost(Error why, Time now) {
   if (connection_.state == Connection::State::none) return;
-  leave(why, now);
+  if (connection_.state == Connection::State::connected)
+    why = Error(ErrorKind::member_lost, "the connection is over").because(std::move(why));
+  leave(std::move(why), now);
   connection_.hang_up = false;
+  if (!members_.all_refuse()) return;
+  const Error& refusal = *members_.reason_of_all();
+  end(Error(refusal.kind(), "no member lets this client in: " + members_.reasons()).fix(refusal.fix()));
 }
 
 Duration ObjectCaller::patience() const noexcept {
@@ -75,14 +55,10 @@ Duration ObjectCaller::pause(unsigned before) const noexcept {
 }
 
 // Nobody answers the attempts that are under way any more: those of updates leave their requests doubtful.
-void ObjectCaller::leave(const std::string& why, Time now) {
+void ObjectCaller::leave(Error why, Time now) {
   for (auto& [ticket, item] : items_) {
     if (!std::exchange(item.under_way, false)) continue;
     if (item.wanted.ask == Ask::update) item.doubtful = true;
-    item.reason = why;
-  }
-  for (auto& [ticket, item] : items_) {
-    if (item.reason.empty()) item.reason = why;
   }
   attempts_.clear();
   if (session_.state == Session::State::opening) session_.state = Session::State::none;
@@ -90,7 +66,24 @@ void ObjectCaller::leave(const std::string& why, Time now) {
   connection_.hang_up = connection_.state != Connection::State::none;
   connection_.state = Connection::State::none;
   connection_.not_before = now;
-  if (members_.next()) connection_.not_before = now + pause(connection_.pauses++);
+  if (members_.next(std::move(why))) connection_.not_before = now + pause(connection_.pauses++);
+}
+
+void ObjectCaller::leave(const std::string& why, Time now) { leave(Error(ErrorKind::member_lost, why), now); }
+
+// The members' reasons say more than what a member answered before it was left.
+Error ObjectCaller::unanswered(const Item& item) const {
+  const bool perhaps = item.wanted.ask == Ask::update && (item.doubtful || item.under_way);
+  Error why(ErrorKind::timed_out, std::string("a request was not answered before its time was over; it ") +
+                                      (perhaps ? "may have been carried out" : "was not carried out"));
+  const Error* const all = members_.reason_of_all();
+  Error placed = std::move(why).at(place()).fix(
+      all != nullptr && !all->fix().empty()
+          ? all->fix()
+          : "see whether the group is there and has a majority: spindrift group status; or give requests more time");
+  const std::string reasons = members_.reasons();
+  const std::string& reason = reasons.empty() ? item.reason : reasons;
+  return reason.empty() ? placed : std::move(placed).because(Error(ErrorKind::member_lost, reason));
 }
 
 // An attempt stays when its request has ended: a member that answers nothing is found by it.
@@ -101,17 +94,8 @@ void ObjectCaller::expire(Time now) {
       ++at;
       continue;
     }
-    const bool perhaps = item.wanted.ask == Ask::update && (item.doubtful || item.under_way);
-    Error why(ErrorKind::timed_out, std::string("a request was not answered before its time was over; it ") +
-                                        (perhaps ? "may have been carried out" : "was not carried out"));
-    Error placed = std::move(why).at(place()).fix(
-        "see whether the group is there and has a majority: spindrift group status; or give requests more time");
     ++at;
-    if (item.reason.empty()) {
-      fail(item, placed);
-    } else {
-      fail(item, std::move(placed).because(Error(ErrorKind::member_lost, item.reason)));
-    }
+    fail(item, unanswered(item));
   }
 }
 
@@ -128,9 +112,9 @@ CallerStep ObjectCaller::step(Time now) {
   CallerStep step;
   expire(now);
   if (connection_.state == Connection::State::connecting && now - connection_.since >= options_.connect_within)
-    leave(place() + ": no connection came to be in time", now);
+    leave(Error(ErrorKind::member_lost, "no connection came to be in time").fix(std::string(reach_fix)), now);
   if (connection_.state == Connection::State::connected && is_silent(now)) {
-    leave(place() + ": no answer came in time", now);
+    leave("no answer came in time", now);
     ++connection_.silences;
   }
   judge_old();

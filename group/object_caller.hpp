@@ -14,11 +14,13 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/client_messages.hpp>
+#include <spindrift/group/member_choice.hpp>
 #include <spindrift/rpc/calls.hpp>
 
 namespace spindrift::clients {
@@ -58,26 +60,6 @@ struct Ended {
   std::exception_ptr why{};
 };
 
-/// The members that may be asked, and the turn of each.
-class MemberChoice {
- public:
-  /// At least one. `first`: any number, so that not all clients begin with the same.
-  MemberChoice(std::vector<std::string> given, std::uint64_t first);
-  [[nodiscard]] const std::string& now() const noexcept { return all_[at_]; }
-  /// To the next one. True: all had their turn since the last one that was good.
-  bool next() noexcept;
-  void good() noexcept { in_vain_ = 0; }
-  /// The members as one of them has it: they come first; those that were given stay.
-  void learn(const std::vector<std::string>& members);
-  [[nodiscard]] const std::vector<std::string>& all() const noexcept { return all_; }
-
- private:
-  const std::vector<std::string> given_;
-  std::vector<std::string> all_;
-  std::size_t at_;
-  std::size_t in_vain_ = 0;
-};
-
 /// The things that its owner is to do, in this order.
 struct CallerStep {
   bool hang_up = false;
@@ -90,6 +72,10 @@ struct CallerStep {
   std::vector<Ended> ended{};
   Time due = never;  ///< of the next step if nothing comes
 };
+
+/// The thing to do where members cannot be reached.
+inline constexpr std::string_view reach_fix =
+    "see whether members run there that have [SPINDRIFT] client_port: spindrift doctor on their hosts";
 
 class ObjectCaller {
  public:
@@ -104,7 +90,9 @@ class ObjectCaller {
 
   // The owner has heard that:
   void on_connected(Time now);
-  void on_lost(const std::string& why, Time now);  ///< of a connection that it was to make, or has
+  /// The connection that it was to make, or has, is over. One that never came to be for a `why` of the kinds refused or
+  /// unsupported never will; once that is so of all members, what is wanted fails.
+  void on_lost(Error why, Time now);
   void on_answer(std::uint64_t attempt, rpc::CallStatus status, std::span<const std::byte> bytes, Time now);
 
   [[nodiscard]] CallerStep step(Time now);
@@ -156,7 +144,9 @@ class ObjectCaller {
   [[nodiscard]] bool is_silent(Time now) const;
   [[nodiscard]] Duration patience() const noexcept;
   [[nodiscard]] Duration pause(unsigned before) const noexcept;
-  void leave(const std::string& why, Time now);
+  void leave(Error why, Time now);
+  void leave(const std::string& why, Time now);  ///< the member answers, or did before
+  [[nodiscard]] Error unanswered(const Item& item) const;
   void connect(CallerStep& step, Time now);
   void send(CallerStep& step, Time now);
   void send_attempt(CallerStep& step, const CallerRequest& request, std::uint64_t ticket, Time now);

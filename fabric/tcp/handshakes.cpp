@@ -113,7 +113,7 @@ class Handshakes::Worker {
 
   void begin(Call call, Time now) {
     auto socket = begin_connecting(call.address, options_.patience);
-    if (!socket) return owner_.tell(FailedCall{call.ticket, socket.error().to_string()});
+    if (!socket) return owner_.tell(FailedCall{call.ticket, std::move(socket).error()});
     const int descriptor = socket->get();
     Pending& each = pending_[descriptor];
     each.stage = Pending::Stage::connecting;
@@ -246,7 +246,7 @@ class Handshakes::Worker {
   void fail(const Pending& over, const Error& why) {
     if (!over.call) return audit_.on_failed_caller(over.address, over.stream.get(), why, clock_.now());
     note_call(over, &why);
-    owner_.tell(FailedCall{over.call->ticket, why.to_string()});
+    owner_.tell(FailedCall{over.call->ticket, why});
   }
 
   /// A call is over. `failure` null: it has come to be. Of a call of no node in particular nothing is remembered.

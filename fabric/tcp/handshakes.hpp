@@ -48,7 +48,7 @@ struct MadeCall {
 };
 struct FailedCall {
   CallTicket ticket;
-  std::string reason;
+  Error why;  ///< refused: it did not prove itself, or took no proof of this end; member_lost, timed_out, resource
 };
 /// Other keys are in force: a sleeping poller is to look at those that are connected.
 struct ChangedKeys {};

@@ -75,7 +75,7 @@ class TcpTransport final : public connected::Transport {
           watch(*each, EPOLL_CTL_ADD);
         }
       } else if (const auto* const failed = std::get_if<FailedCall>(&*outcome)) {
-        if (Watched* const each = find(failed->ticket)) each->connection->break_down(failed->reason);
+        if (Watched* const each = find(failed->ticket)) each->connection->break_down(failed->why.to_string());
       }
     }
   }

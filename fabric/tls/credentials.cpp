@@ -40,12 +40,13 @@ Result<std::shared_ptr<Credentials>> Credentials::load(const std::string& direct
 
 struct Credentials::RoleUse {
   Role role;
-  std::string_view does;  ///< as in "may not observe"
+  std::string_view does;   ///< as in "may not observe"
+  std::string_view named;  ///< the option that names the directory
   static const RoleUse observes, calls;
   [[nodiscard]] bool allows(Role other) const noexcept { return other == Role::member || other == role; }
 };
-constinit const Credentials::RoleUse Credentials::RoleUse::observes{Role::observer, "observe"};
-constinit const Credentials::RoleUse Credentials::RoleUse::calls{Role::client, "call"};
+constinit const Credentials::RoleUse Credentials::RoleUse::observes{Role::observer, "observe", "[SPINDRIFT] keys"};
+constinit const Credentials::RoleUse Credentials::RoleUse::calls{Role::client, "call", "ClientOptions.keys"};
 
 Result<std::shared_ptr<Credentials>> Credentials::load_observer(const std::string& directory, std::string_view group) {
   return load_for(directory, group, RoleUse::observes);
@@ -65,8 +66,8 @@ Result<std::shared_ptr<Credentials>> Credentials::load_for(const std::string& di
     return Error(ErrorKind::refused,
                  fmt::format("these are the keys of {}, which may not {} group {}", identity.uri(), use.does, group))
         .at(directory + "/" + certificate_file)
-        .fix(fmt::format("make others with spindrift keys add {} --{} NAME, and name their directory in [SPINDRIFT] keys",
-                         group, to_string(use.role)));
+        .fix(fmt::format("make others with spindrift keys add {} --{} NAME, and name their directory in {}", group,
+                         to_string(use.role), use.named));
   }
   return load_as(directory, stamp, std::move(bundle), std::move(identity));
 }

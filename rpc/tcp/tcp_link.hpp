@@ -28,6 +28,7 @@ struct TcpLink {
   bool listed = false;           ///< among those that have something to give
   bool unflushed = false;        ///< among those that something was put into
   std::optional<Error> broken{}; ///< nothing more goes there, for that reason
+  std::optional<Error> over{};   ///< the reason for which it is none any more
 
   [[nodiscard]] PacketRoute route() const noexcept { return {{id, 0, 0}}; }
   [[nodiscard]] std::optional<ShownCertificate> certificate() const {

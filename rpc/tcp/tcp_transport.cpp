@@ -25,16 +25,21 @@ using fabric::tcp::Handshakes;
 
 /// A host that is gone is noticed by silence; a peer that reads nothing keeps its connection for a minute.
 constexpr fabric::tcp::SocketPatience patience{std::chrono::seconds(10), std::chrono::seconds(60)};
+constexpr Duration between_full = std::chrono::minutes(1);  // that callers find no place is said so often
 constexpr std::uint64_t handshakes_event = 0;  // links are numbered from 1
+
+Result<std::string> text_of(const fabric::connected::SocketAddress& at) {
+  SPINDRIFT_TRY_ASSIGN(const auto numbers, fabric::connected::in_numbers(at));
+  const bool v6 = at.storage.ss_family == AF_INET6;
+  return (v6 ? "[" + numbers.host + "]" : numbers.host) + ":" + numbers.port;
+}
 
 Result<std::string> address_of(const FileDescriptor& socket) {
   fabric::connected::SocketAddress at;
   at.bytes = sizeof at.storage;
   if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&at.storage), &at.bytes) != 0)
     return system_error("getsockname", errno);
-  SPINDRIFT_TRY_ASSIGN(const auto numbers, fabric::connected::in_numbers(at));
-  const bool v6 = at.storage.ss_family == AF_INET6;
-  return (v6 ? "[" + numbers.host + "]" : numbers.host) + ":" + numbers.port;
+  return text_of(at);
 }
 
 Result<void> check(const StreamOptions& options) {
@@ -108,16 +113,19 @@ TcpLink* StreamTransport::find(std::uint64_t id) const {
 }
 
 Result<PacketRoute> StreamTransport::call(NodeId node, const std::string& address) {
-  return call(node, address, "node " + std::to_string(node.value()) + " at " + address);
+  return call(node, address, "node " + std::to_string(node.value()) + " at " + address, 0);
 }
 
-Result<PacketRoute> StreamTransport::call(const std::string& address) {
-  return call(std::nullopt, address, "a member at " + address);
+Result<PacketRoute> StreamTransport::call(const std::string& address, std::size_t turn) {
+  return call(std::nullopt, address, "a member at " + address, turn);
 }
 
-Result<PacketRoute> StreamTransport::call(std::optional<NodeId> node, const std::string& address, std::string with) {
-  SPINDRIFT_TRY(check_proof(address));
-  SPINDRIFT_TRY_ASSIGN(const auto at, fabric::connected::resolve(address, false));
+Result<PacketRoute> StreamTransport::call(std::optional<NodeId> node, const std::string& address, std::string with,
+                                          std::size_t turn) {
+  SPINDRIFT_TRY_ASSIGN(const auto all, fabric::connected::resolve_all(address));
+  const auto& at = all[turn % all.size()];
+  SPINDRIFT_TRY_ASSIGN(const std::string numbers, text_of(at));
+  SPINDRIFT_TRY(check_proof(numbers));
   TcpLink& link = add_link(std::move(with));
   handshakes_->call({fabric::tcp::CallTicket(link.id), node, at, fabric::connected::client_greeting()});
   return link.route();
@@ -134,6 +142,11 @@ std::optional<TcpPeer> StreamTransport::peer(const PacketRoute& route) const {
   const TcpLink* const link = find(route.words[0]);
   if (link == nullptr) return std::nullopt;
   return TcpPeer{link->with, link->stream != nullptr, link->certificate()};
+}
+
+std::optional<Error> StreamTransport::why_over(const PacketRoute& route) const {
+  const auto at = std::find_if(gone_.begin(), gone_.end(), [&](const auto& link) { return link->id == route.words[0]; });
+  return at == gone_.end() ? std::nullopt : (*at)->over;
 }
 
 std::size_t StreamTransport::output_bytes() const {
@@ -166,6 +179,7 @@ void StreamTransport::end(TcpLink& link, const Error& why) {
   if (link.stream != nullptr)
     static_cast<void>(::epoll_ctl(events_.get(), EPOLL_CTL_DEL, link.stream->descriptor(), nullptr));
   ended_.push_back(link.route());
+  link.over = why;
   const auto at = links_.find(link.id);
   gone_.push_back(std::move(at->second));
   links_.erase(at);
@@ -228,7 +242,11 @@ std::string StreamTransport::full(const fabric::tcp::ByteStream& stream) const {
 
 void StreamTransport::accept(fabric::tcp::ReceivedCall&& call) {
   if (const std::string why = full(*call.stream); !why.empty()) {
-    log::info(log::Room::fabric, "a caller of functions finds no place", {{"from", call.from}, {"reason", why}});
+    const Time now = SystemClock().now();
+    if (now >= next_full_) {
+      next_full_ = now + between_full;
+      log::warn(log::Room::fabric, "a caller of functions finds no place", {{"from", call.from}, {"reason", why}});
+    }
     return;
   }
   if (auto shown = call.stream->certificate())
@@ -254,7 +272,7 @@ void StreamTransport::take_outcomes() {
     } else if (auto* const made = std::get_if<fabric::tcp::MadeCall>(&*outcome)) {
       connected(made->ticket.value(), std::move(made->stream));
     } else if (const auto* const failed = std::get_if<fabric::tcp::FailedCall>(&*outcome)) {
-      if (TcpLink* const link = find(failed->ticket.value())) end(*link, Error(ErrorKind::member_lost, failed->reason));
+      if (TcpLink* const link = find(failed->ticket.value())) end(*link, failed->why);
     }
   }
 }

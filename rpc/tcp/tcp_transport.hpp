@@ -72,12 +72,16 @@ class StreamTransport final : public PacketTransport {
   /// The way to a node that listens at "host:port". It is over if that cannot be reached, or does not prove that it is the
   /// node. Packets may be sent at once; they wait. May wait for a name server. Errors: as open.
   [[nodiscard]] Result<PacketRoute> call(NodeId node, const std::string& address);
-  /// The same to some member of the group, whichever listens there.
-  [[nodiscard]] Result<PacketRoute> call(const std::string& address);
+  /// The same to some member of the group, whichever listens there. A name may have several addresses: `turn` takes one
+  /// after the other.
+  [[nodiscard]] Result<PacketRoute> call(const std::string& address, std::size_t turn = 0);
   /// Ends a connection; its route is told as any that is over. Ignores those that are.
   void hang_up(const PacketRoute& route);
   /// Nothing: the route is over.
   [[nodiscard]] std::optional<TcpPeer> peer(const PacketRoute& route) const;
+  /// Why a route is over, until the next `receive` behind that; nothing: it is not, or was so before. The kind is refused
+  /// where an end took no proof of the other.
+  [[nodiscard]] std::optional<Error> why_over(const PacketRoute& route) const;
   /// The address at which it listens, with the port that it has.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
   /// Packets that found no room, or no connection, and are lost.
@@ -101,7 +105,8 @@ class StreamTransport final : public PacketTransport {
 
   [[nodiscard]] Result<void> start();
   [[nodiscard]] Result<void> check_proof(const std::string& address) const;
-  [[nodiscard]] Result<PacketRoute> call(std::optional<NodeId> node, const std::string& address, std::string with);
+  [[nodiscard]] Result<PacketRoute> call(std::optional<NodeId> node, const std::string& address, std::string with,
+                                         std::size_t turn);
   TcpLink& add_link(std::string with);
   [[nodiscard]] TcpLink* find(std::uint64_t id) const;
   void watch(TcpLink& link, bool first);
@@ -125,6 +130,7 @@ class StreamTransport final : public PacketTransport {
   std::uint64_t keys_revision_ = 0;
   std::uint64_t links_made_ = 0;
   std::uint64_t unsent_ = 0;
+  Time next_full_{};  // that callers find no place may be said again
   std::unordered_map<std::uint64_t, std::unique_ptr<TcpLink>> links_;
   std::deque<std::uint64_t> ready_;      ///< links that have, or may have, something to give
   std::vector<std::uint64_t> unflushed_;

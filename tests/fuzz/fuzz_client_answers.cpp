@@ -30,7 +30,7 @@ class Client {
   void play() {
     for (int round = 0; round < 60 && !choices_.empty(); ++round) {
       step();
-      if (choices_.choice(8) == 0) caller_.on_lost("the connection ended", now_);
+      if (choices_.choice(8) == 0) caller_.on_lost(Error(ErrorKind::member_lost, "the connection ended"), now_);
       caller_.on_connected(now_);
       step();
       if (!sent_.empty()) answer();

@@ -175,3 +175,74 @@ TEST_CASE("members that all have no object are asked again after a pause, though
   CHECK(client.calls.size() == 2);
   CHECK(client.due == client.now + 10ms);
 }
+
+TEST_CASE("what is wanted fails when no member takes a proof of the client, with each one's reason, and not before") {
+  Played client({"a:1", "b:1"});
+  client.want(1);
+  client.want(2, Ask::query);
+  client.step();
+  client.lose(Error(ErrorKind::refused, "the certificate is revoked").fix("ask for another one"));
+  CHECK(client.ended.empty());
+  CHECK(client.calls == std::vector<std::string>{"a:1", "b:1"});
+  SECTION("another one only cannot be reached") {
+    client.lose();
+    CHECK(client.ended.empty());
+  }
+  SECTION("another one does not either") {
+    client.lose(Error(ErrorKind::refused, "the authority is another one"));
+    REQUIRE(client.ended.size() == 2);
+    client.ended.pop_back();
+    const Error failure = client.take_failure();
+    CHECK(failure.kind() == ErrorKind::refused);
+    CHECK(failure.message() ==
+          "no member lets this client in: a:1: the certificate is revoked; b:1: the authority is another one");
+    CHECK(failure.fix() == "ask for another one");
+    client.want(3, Ask::query);  // keys may be other ones by now
+    client.pass(1s);
+    CHECK(client.calls.size() == 3);
+  }
+  SECTION("a member that has let it in is lost") {
+    client.connect();
+    client.lose(Error(ErrorKind::refused, "what came is not what was sent"));
+    CHECK(client.ended.empty());
+  }
+}
+
+TEST_CASE("a request whose time is over has the reasons of all members, and what is to be done if that is so of all") {
+  Played client({"a:1", "b:1"});
+  client.want(1, Ask::query, client.now + 1s);
+  client.step();
+  client.lose(Error(ErrorKind::member_lost, "nobody answers there").fix("start it"));
+  SECTION("a member is reached, and does not answer") {
+    client.connect();
+    client.pass(1s);
+    const Error failure = client.take_failure();
+    CHECK(failure.kind() == ErrorKind::timed_out);
+    REQUIRE(failure.cause() != nullptr);
+    CHECK(failure.cause()->message() == "a:1: nobody answers there");
+    CHECK_THAT(failure.fix(), Catch::Contains("has a majority"));
+  }
+  SECTION("a member was of no use before it was good") {
+    client.lose();
+    client.pass(20ms);
+    REQUIRE(client.connected == "a:1");
+    client.connect();
+    client.answer(client.take(Ask::query), good);
+    CHECK(client.take_ended().kind == Ended::Kind::returned);
+    client.want(2, Ask::query, client.now + 1s);
+    client.step();
+    client.pass(1s);
+    const Error failure = client.take_failure();
+    REQUIRE(failure.cause() != nullptr);
+    CHECK(failure.cause()->message() == "b:1: the connection ended");
+  }
+  SECTION("none is reached") {
+    client.lose(Error(ErrorKind::member_lost, "nobody answers there").fix("start it"));
+    client.pass(1s);
+    const Error failure = client.take_failure();
+    CHECK(failure.kind() == ErrorKind::timed_out);
+    REQUIRE(failure.cause() != nullptr);
+    CHECK(failure.cause()->message() == "a:1: nobody answers there; b:1: nobody answers there");
+    CHECK(failure.fix() == "start it");
+  }
+}

@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/bytes.hpp>
@@ -77,9 +78,9 @@ class Played {
     const auto words = field_bytes(ClientSessionId{number, 5});
     answer(take(Ask::open), {CallerOutcome::returned, {words.begin(), words.end()}});
   }
-  void lose() {
+  void lose(Error why = Error(ErrorKind::member_lost, "the connection ended")) {
     connected.reset();
-    line.on_lost("the connection ended", now);
+    line.on_lost(std::move(why), now);
     step();
   }
   [[nodiscard]] Ended take_ended() {

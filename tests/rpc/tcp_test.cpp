@@ -1,4 +1,14 @@
 // Calls over TCP, in the clear and inside of TLS: what arrives, what ends, and what peers that keep no rule cost.
+#include <sched.h>
+#include <sys/mount.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "tcp_fixture.hpp"
 
 namespace spindrift::rpc::test {
@@ -283,8 +293,8 @@ TEST_CASE("a client whose certificate is revoked is cut off, and others are not"
     return stepped_until({&pair.client, &pair.server, &other}, done);
   };
   REQUIRE(until([&] { return pair.client.changes.size() + other.changes.size() == 2; }));
-  value_or_throw(keys.authority.revoke(value_or_throw(Identity::of_role("orders", Role::client, "shop")),
-                                       fabric::tls::test::now()));
+  value_or_throw(
+      keys.authority.revoke(value_or_throw(Identity::of_role("orders", Role::client, "shop")), fabric::tls::test::now()));
   REQUIRE(until([&] { return pair.client.changes.back() == SessionChange::lost; }));
   CHECK(pair.server.transport->connections() == 1);
   other.call(100);
@@ -318,6 +328,42 @@ TEST_CASE("a sleep ends when something comes") {
   pair.client.call(1);
   pair.client.endpoint.step(now());
   CHECK(pair.server.transport->wait(std::chrono::seconds(10)));
+}
+
+TEST_CASE("a name that several addresses have is called at each by turns") {
+  const fabric::tls::test::TemporaryDirectory scratch;
+  const std::string hosts = scratch.path() + "/hosts";
+  std::ofstream(hosts) << "127.3.3.1 twofold\n127.3.3.2 twofold\n192.0.2.1 beyond\n";
+  StreamOptions listening = TcpNode::listening();
+  listening.listen = "127.3.3.2:0";
+  TcpNode server(listening), client;
+  const std::string port = server.transport->address().substr(server.transport->address().rfind(':'));
+  std::vector<PacketRoute> routes;
+  std::string failure;
+  bool beyond = true;
+  // Names are this thread's alone, as its mounts are.
+  std::thread([&] {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount(hosts.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0) {
+      failure = "no mounts of its own: " + std::string(std::strerror(errno));
+      return;
+    }
+    for (std::size_t turn = 0; turn < 2; ++turn) {
+      const auto route = client.transport->call("twofold" + port, turn);
+      if (!route) failure = route.error().to_string();
+      if (route) routes.push_back(*route);
+    }
+    beyond = client.transport->call("beyond" + port, 0).ok();
+  }).join();
+  CHECK(failure == "");
+  CHECK_FALSE(beyond);  // without keys
+  REQUIRE(routes.size() == 2);
+  const auto is_settled = [&](const PacketRoute& route) {
+    const auto peer = client.transport->peer(route);
+    return !peer || peer->connected;
+  };
+  REQUIRE(stepped_until({&client, &server}, [&] { return is_settled(routes[0]) && is_settled(routes[1]); }));
+  CHECK(client.transport->peer(routes[0]).has_value() != client.transport->peer(routes[1]).has_value());
 }
 
 }  // namespace
