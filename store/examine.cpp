@@ -19,6 +19,13 @@ bool may_be_emptied(const SegmentReading& reading, JournalPosition end) {
   return end == reading.head->first && reading.mark.number == 0 && !reading.lost.empty();
 }
 
+/// Whether nothing was written to the last of these blocks, so that nothing durable was behind them either: entries follow
+/// one another, and none is durable before the one before it.
+bool ends_before_end(const SegmentScan& scan, std::span<const std::byte> blocks) {
+  const std::uint64_t used = whole_blocks(scan.used);
+  return used < blocks.size() && all_zero(blocks.subspan(used));
+}
+
 bool lacks_entries(const SegmentScan& scan) {
   return std::ranges::any_of(scan.holes, [](const Hole& hole) { return hole.first < hole.end; });
 }
@@ -81,8 +88,10 @@ class Examination {
     SegmentScan scan = scan_segment(view, limit);
     const JournalPosition vouched = followed ? limit : std::max(scan.vouched, reading.mark.durable);
     const JournalPosition end = judge(segment.number, scan, vouched);
-    // Nobody knows what was in the part of a file that is gone, unless the next segment says where its entries ended.
-    if (blocks.size() < head.bytes && !followed) note(Damage::Kind::segment, segment.number, blocks.size(), end, end);
+    // Nobody knows what was in the part of a file that is gone, unless the next segment says where its entries ended, or
+    // they ended before.
+    const bool cut = blocks.size() < head.bytes && !followed && !ends_before_end(scan, blocks);
+    if (cut) note(Damage::Kind::segment, segment.number, blocks.size(), end, end);
     if (!followed && may_be_emptied(reading, end)) note(Damage::Kind::segment, segment.number, block_bytes, end, end);
     if (end < scan.end) scan = scan_segment(view, end);
     // Behind entries that cannot be read, the next segment alone knows where the logs end.

@@ -317,11 +317,7 @@ Result<std::unique_ptr<StoredFile>> FileStorage::open(std::string_view name) {
   SPINDRIFT_TRY(check_own_file(file.get(), path));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return system_error("fstat", errno).at(path);
-  const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  if (bytes % block_bytes != 0) {
-    return Error(ErrorKind::bad_input, "its size, " + std::to_string(bytes) + " bytes, is none that a file of a journal has")
-        .at(path);
-  }
+  const auto bytes = static_cast<std::uint64_t>(status.st_size) / block_bytes * block_bytes;
   SPINDRIFT_TRY(pass_cache(file.get(), path));
   const bool may_change = static_cast<bool>(lock_);
   return std::unique_ptr<StoredFile>(std::make_unique<DiskFile>(std::move(file), path, bytes, may_change, ring_));

@@ -19,7 +19,7 @@ HeldStorage::HeldStorage(std::unique_ptr<Storage> files) : ForwardingStorage(std
   std::ranges::reverse(oldest);
   for (const std::string& name : oldest) {
     auto file = ForwardingStorage::open(name);
-    // The reader is told by name of a file that no storage opens, which may be damage.
+    // The reader is told by name of a file that no storage opens.
     if (!file && file.error().kind() == ErrorKind::resource) held_.clear();
     if (!file) return;
     held_.emplace(name, std::move(file).value());

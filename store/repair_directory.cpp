@@ -10,6 +10,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <spindrift/core/check.hpp>
@@ -18,6 +20,8 @@
 
 namespace spindrift::store {
 namespace {
+
+constexpr const char* unfinished_end = ".repairing";
 
 /// The parts of the path of a directory.
 struct PathParts {
@@ -36,7 +40,7 @@ Result<void> sync_names_in(const FileDescriptor& above, const PathParts& of) {
   return system_error("fsync", errno).at(of.above);
 }
 
-std::string unfinished_name(const PathParts& of) { return of.name + ".repairing"; }
+std::string unfinished_name(const PathParts& of) { return of.name + unfinished_end; }
 
 /// An earlier attempt left a directory there, or nothing. A link would have the new journal written over what it leads to,
 /// and that take the damaged one's name.
@@ -48,6 +52,30 @@ Result<void> require_no_link(const PathParts& of) {
   return Error(ErrorKind::refused, "it is a link or a file, and a repair writes the new journal to a directory of that name")
       .at(path)
       .fix("find out who put it there, and move it away");
+}
+
+/// A name that is a mount's is not exchanged, and each attempt would leave a whole journal.
+Result<void> require_no_mount(const std::string& directory) {
+  struct statx found {};
+  if (::statx(AT_FDCWD, directory.c_str(), 0, STATX_TYPE, &found) != 0) return system_error("statx", errno).at(directory);
+  if ((found.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) return {};
+  return Error(ErrorKind::unsupported, "it is a mount point, whose name cannot be that of a repaired journal")
+      .at(directory)
+      .fix(
+          "copy the directory to another file system, to <file_path>/<group_name>/<id> of a configuration with another "
+          "[PERS] file_path, repair it there, and bring its files back");
+}
+
+/// An unfinished journal of an earlier attempt is this node's.
+Result<void> require_own(Storage& fresh, const JournalOwner& owner, const std::string& path) {
+  SPINDRIFT_TRY_ASSIGN(const auto segments, outline(fresh, std::nullopt));
+  for (const FoundSegment& segment : segments) {
+    if (segment.head.owner == owner) continue;
+    return Error(ErrorKind::refused, "it has a journal of another node or group, and a repair writes the new journal there")
+        .at(path)
+        .fix("find out who put it there, and move it away");
+  }
+  return {};
 }
 
 /// The first name for a kept one that nothing has.
@@ -73,6 +101,8 @@ Error cannot_exchange(const std::string& directory, const std::string& repaired,
 
 }  // namespace
 
+std::string DirectoryRepair::fresh_directory() const { return directory_ + unfinished_end; }
+
 std::vector<Storage*> DirectoryRepair::sources() const {
   std::vector<Storage*> sources;
   for (const auto& each : others_) sources.push_back(each.get());
@@ -81,9 +111,14 @@ std::vector<Storage*> DirectoryRepair::sources() const {
 
 Result<DirectoryRepair> DirectoryRepair::open(const std::string& directory, const JournalOwner& owner,
                                               const std::vector<std::string>& from) {
-  SPINDRIFT_TRY(require_no_link(split(directory)));
-  SPINDRIFT_TRY_ASSIGN(FileStorage own, FileStorage::open_at(directory));
-  DirectoryRepair repair(directory, std::make_unique<FileStorage>(std::move(own)));
+  // A link stays, and what it leads to is repaired where that lies.
+  std::error_code failed;
+  const std::string real = std::filesystem::canonical(directory, failed).string();
+  if (failed) return system_error("realpath", failed.value()).at(directory);
+  SPINDRIFT_TRY(require_no_mount(real));
+  SPINDRIFT_TRY(require_no_link(split(real)));
+  SPINDRIFT_TRY_ASSIGN(FileStorage own, FileStorage::open_at(real));
+  DirectoryRepair repair(real, std::make_unique<FileStorage>(std::move(own)));
   for (const std::string& each : from) {
     SPINDRIFT_TRY_ASSIGN(FileStorage files, FileStorage::open_to_read(each));
     repair.others_.push_back(std::make_unique<HeldStorage>(std::make_unique<FileStorage>(std::move(files))));
@@ -102,6 +137,7 @@ Result<std::string> DirectoryRepair::run(const Digest& name, const Watcher& watc
   SPINDRIFT_TRY(require_no_link(named));
   SPINDRIFT_TRY_ASSIGN(const FileDescriptor above, open_guarded_directory(named.above, 0));
   SPINDRIFT_TRY_ASSIGN(FileStorage fresh, FileStorage::open_at(named.above + "/" + unfinished));
+  SPINDRIFT_TRY(require_own(fresh, plan_.owner, named.above + "/" + unfinished));
   tell(RepairStep::begun);
   SPINDRIFT_TRY(write_repaired(*own_, plan_, sources(), fresh, name));
   tell(RepairStep::written);

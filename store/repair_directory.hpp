@@ -27,10 +27,12 @@ enum class RepairStep : std::uint8_t {
 class DirectoryRepair {
  public:
   /// Looks what is to be done; changes nothing. `from`: directories of other journals, which may be written meanwhile. All
-  /// are absolute. Errors: as of `FileStorage` and `plan_repair`.
+  /// are absolute. Errors: as of `FileStorage` and `plan_repair`; unsupported (the directory is a mount point).
   [[nodiscard]] static Result<DirectoryRepair> open(const std::string& directory, const JournalOwner& owner,
                                                     const std::vector<std::string>& from);
   [[nodiscard]] const RepairPlan& plan() const noexcept { return plan_; }
+  /// The directory to which `run` writes the new journal.
+  [[nodiscard]] std::string fresh_directory() const;
 
   using Watcher = std::function<void(RepairStep)>;
   /// The plan is possible. The path under which the damaged journal is kept. `name`: of the new journal, drawn at random.

@@ -76,7 +76,7 @@ class Storage {
   /// place of one of that name. Its name is durable after `sync_names`, what is in it after `sync`. Errors: disk_full
   /// (nothing was made), resource.
   [[nodiscard]] virtual Result<std::unique_ptr<StoredFile>> create(std::string_view name, std::uint64_t bytes) = 0;
-  /// Errors: bad_input (there is none, or its size is no multiple of `block_bytes`), resource.
+  /// Part of a block at a file's end, which nothing here wrote, is none of it. Errors: bad_input (there is none), resource.
   [[nodiscard]] virtual Result<std::unique_ptr<StoredFile>> open(std::string_view name) = 0;
   /// Gives it another name, in place of the file that had it. After a crash before `sync_names` it has the one or the other,
   /// and a file that it replaces is whole until then. Errors: resource.

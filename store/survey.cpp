@@ -44,15 +44,9 @@ std::uint64_t oldest_of(const std::vector<SurveyedSegment>& segments) {
   return 0;
 }
 
-/// A segment that no storage opens, for its size is none of whole blocks, tells nothing of itself.
 Result<SegmentReading> read_named(Storage& storage, const std::string& name) {
-  auto file = storage.open(name);
-  if (file) return read_segment(**file);
-  if (file.error().kind() != ErrorKind::bad_input) return std::move(file).error();
-  SPINDRIFT_TRY_ASSIGN(const auto names, storage.names());
-  const bool is_gone = std::ranges::find(names, name) == names.end();
-  if (is_gone) return std::move(file).error();
-  return SegmentReading();
+  SPINDRIFT_TRY_ASSIGN(const auto file, storage.open(name));
+  return read_segment(*file);
 }
 
 }  // namespace

@@ -38,11 +38,19 @@ struct LogRepairOptions : CommandOptions {
   bool write = false;
 };
 
+/// Messages of a log that another journal has behind the end of this one's.
+struct MessagesAhead {
+  std::string directory;
+  SubgroupId subgroup;
+  VersionRange versions;
+};
+
 /// The outcome, as it is told.
 struct RepairOutcome {
   const LogTarget& target;
   const RepairPlan& plan;
-  std::optional<std::string> kept;  ///< the damaged journal's path; nothing: it was not repaired
+  std::vector<MessagesAhead> ahead{};
+  std::optional<std::string> kept{};  ///< the damaged journal's path; nothing: it was not repaired
 };
 
 std::vector<std::string> directories_of(const LogRepairOptions& options, const LogTarget& target) {
@@ -60,10 +68,21 @@ std::vector<std::string> directories_of(const LogRepairOptions& options, const L
   return all;
 }
 
+/// The logs that go on there behind their ends here, if they are the same ones as far as they are here.
+void note_ahead(const LogTarget& target, JournalReading& other, const std::string& directory, RepairOutcome& outcome) {
+  const LogNames names = other.names();
+  for (const auto& [id, log] : other.logs()) {
+    const auto own = target.names.find(id);
+    const auto its = names.find(id);
+    if (own == target.names.end() || its == names.end() || own->second != its->second) continue;
+    const std::uint64_t end = outcome.plan.findings.ends.of(id).version.value();
+    if (log.end.version.value() > end) outcome.ahead.push_back({directory, id, {end, log.end.version.value()}});
+  }
+}
+
 /// A link tells logs by the places of their subgroups, and these may be another subgroup's after a change of the layout.
-void require_same_names(const LogTarget& target, const RepairPlan& plan, const std::string& directory) {
-  JournalReading reading({directory});
-  reading.examine(1);
+void require_same_names(const LogTarget& target, const RepairPlan& plan, JournalReading& reading,
+                        const std::string& directory) {
   const LogNames names = reading.names();
   for (const store::DamagedPlace& place : plan.places) {
     for (const store::LackingMessages& each : place.messages) {
@@ -90,8 +109,8 @@ Error not_as_signed(const LogTarget& target, SubgroupId id, const group::ProofPr
 }
 
 /// Signatures that the journal has itself are over a SHA-256 chain of all messages, which no accident fits, nor anybody.
-void require_signed(const LogTarget& target, const std::string& group) {
-  JournalReading reading({target.directory + ".repairing", target.owner});
+void require_signed(const LogTarget& target, const std::string& repaired, const std::string& group) {
+  JournalReading reading({repaired, target.owner});
   reading.examine(1);
   const JournaledLogs logs = reading.logs();
   group::SignatureCollector signatures([](const group::LogSignature& each) {
@@ -142,6 +161,16 @@ void print_place(const LogTarget& target, const store::DamagedPlace& place) {
   if (place.own != 0) fmt::print("  {}\n", own_text(place));
 }
 
+/// A start mends that, and no repair: whether the node had them, too, its journal does not say.
+void print_ahead(const RepairOutcome& outcome) {
+  for (const MessagesAhead& each : outcome.ahead) {
+    fmt::print(
+        "{} has messages [{}, {}) of the log of {}, behind the end of this one: the node is given them when it "
+        "starts beside that one\n",
+        harmless(each.directory), each.versions.first, each.versions.end, harmless(name_of(outcome.target, each.subgroup)));
+  }
+}
+
 void print_text(const RepairOutcome& outcome) {
   const RepairPlan& plan = outcome.plan;
   for (const store::DamagedPlace& place : plan.places) print_place(outcome.target, place);
@@ -154,6 +183,7 @@ void print_text(const RepairOutcome& outcome) {
   } else {
     fmt::print("{}\n", plan.possible() ? "all of it can be repaired: say it again with --write" : "nothing was repaired");
   }
+  print_ahead(outcome);
 }
 
 Json place_json(const LogTarget& target, const store::DamagedPlace& place) {
@@ -174,6 +204,19 @@ Json place_json(const LogTarget& target, const store::DamagedPlace& place) {
           {"superseded_by", place.superseded_by ? Json(place.superseded_by->value()) : Json()}};
 }
 
+Json ahead_json(const RepairOutcome& outcome) {
+  Json ahead = Json::array();
+  for (const MessagesAhead& each : outcome.ahead) {
+    const SubgroupView* const subgroup = outcome.target.subgroup(each.subgroup);
+    ahead.push_back({{"directory", each.directory},
+                     {"subgroup", subgroup == nullptr ? Json() : Json(subgroup->name)},
+                     {"id", each.subgroup},
+                     {"first", each.versions.first},
+                     {"end", each.versions.end}});
+  }
+  return ahead;
+}
+
 void print_json(const RepairOutcome& outcome) {
   const RepairPlan& plan = outcome.plan;
   Json places = Json::array();
@@ -184,6 +227,7 @@ void print_json(const RepairOutcome& outcome) {
                                                  {"possible", plan.possible()},
                                                  {"places", std::move(places)},
                                                  {"refusals", json_of(plan.refusals)},
+                                                 {"ahead", ahead_json(outcome)},
                                                  {"kept", outcome.kept ? Json(*outcome.kept) : Json()}}));
 }
 
@@ -193,13 +237,23 @@ int run_repair(const LogRepairOptions& options) {
   const std::vector<std::string> from = directories_of(options, target);
   JournalReading own({target.directory, target.owner});
   auto repair = value_or_throw(store::DirectoryRepair::open(target.directory, *target.owner, from));
-  own.examine(1);
+  if (own.examine(1).segments.empty() && repair.plan().findings.damages.empty()) {
+    throw Exception(Error(ErrorKind::resource, "there is no journal in it")
+                        .at(target.directory)
+                        .fix("start the node: it makes its journal, and others give it what they have"));
+  }
   target.names = own.names();
-  for (const std::string& each : from) require_same_names(target, repair.plan(), each);
-  RepairOutcome outcome{target, repair.plan(), std::nullopt};
+  RepairOutcome outcome{target, repair.plan()};
+  for (const std::string& each : from) {
+    JournalReading other({each});
+    other.examine(2);
+    require_same_names(target, repair.plan(), other, each);
+    note_ahead(target, other, each, outcome);
+    other.finish();
+  }
   if (options.write && repair.plan().possible()) {
     outcome.kept = value_or_throw(repair.run(group::drawn_journal_name(), [&](store::RepairStep step) {
-      if (step == store::RepairStep::written) require_signed(target, group);
+      if (step == store::RepairStep::written) require_signed(target, repair.fresh_directory(), group);
     }));
   }
   options.json ? print_json(outcome) : print_text(outcome);

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -84,11 +85,12 @@ TEST_CASE("of many segments those are held that are trimmed first") {
 TEST_CASE("nothing is held behind a segment that cannot be opened, and its own error says why") {
   Segments segments(2);
   value_or_throw(segments.owner.rename(segment_name(1), segment_name(3)));
-  REQUIRE(::truncate((segments.path + "/" + segment_name(0)).c_str(), 100) == 0);
+  const std::string first = segments.path + "/" + segment_name(0);
+  REQUIRE((::unlink(first.c_str()) == 0 && ::mkdir(first.c_str(), 0700) == 0));
   HeldStorage held = segments.hold();
-  const auto torn = held.open(segment_name(0));
-  REQUIRE_FALSE(torn);
-  CHECK(torn.error().kind() == ErrorKind::bad_input);
+  const auto replaced = held.open(segment_name(0));
+  REQUIRE_FALSE(replaced);
+  CHECK(replaced.error().kind() == ErrorKind::refused);
   CHECK(held.open(segment_name(3)));
 }
 

@@ -215,24 +215,47 @@ TEST_CASE("a segment that nothing was written to yet is whole") {
   CHECK(journal.findings().segments.back().used == entries_at(journal.findings().segments.back().head.logs));
 }
 
-TEST_CASE("a segment whose size is none of whole blocks tells nothing, and those around it are read") {
+TEST_CASE("a segment that is cut within a block has lost that block, and what lies before it and around it is read") {
   for (const std::uint64_t segment : {0U, 1U, 2U}) {
     const TemporaryDirectory directory;
     FileStorage storage = value_or_throw(FileStorage::open_at(directory.path()));
     write_a_to_t(storage);
-    std::filesystem::resize_file(directory.path() + "/" + segment_name(segment), 20'000);
+    const std::uint64_t last = first_of[segment + 1] - 1;
+    const std::uint64_t cut = (block_of(last).block + 1) * block_bytes - 1;
+    std::filesystem::resize_file(directory.path() + "/" + segment_name(segment), cut);
     const JournalFindings findings = value_or_throw(examine(storage, test_owner));
-    REQUIRE(findings.loss() != nullptr);
-    CHECK(findings.damages.size() == 1);
-    CHECK(findings.loss()->kind == Damage::Kind::segment);
+    check_loses(findings, last, last + 1);
     CHECK_THAT(findings.loss()->place, Catch::Matchers::Contains(segment_name(segment)));
-    const auto lost_end = segment == 2 ? first_of[2] : first_of[segment + 1];
-    CHECK(findings.loss()->end == JournalPosition(lost_end));
-    CHECK(read_entries(storage, findings).size() == 20 - (first_of[segment + 1] - first_of[segment]));
-    const auto refused = open_journal(storage, 9);
-    REQUIRE_FALSE(refused);
-    CHECK(refused.error().kind() == ErrorKind::bad_input);
-    CHECK_THAT(refused.error().message(), Catch::Matchers::Contains("too short"));
+    CHECK(read_entries(storage, findings).size() == 19);
+    CHECK_FALSE(open_journal(storage, 9));
+  }
+}
+
+TEST_CASE("a segment that is a byte longer or shorter has lost nothing where nothing was written there") {
+  for (const std::uint64_t written : {1U, 5U, 20U}) {
+    const TemporaryDirectory directory;
+    FileStorage storage = value_or_throw(FileStorage::open_at(directory.path()));
+    {
+      Journal journal = value_or_throw(open_journal(storage, 1));
+      for (std::uint64_t i = 0; i < written; ++i) value_or_throw(commit_texts(journal, {std::string(1000, 'a')}));
+    }
+    const JournalFindings before = value_or_throw(examine(storage, test_owner));
+    const std::string last = directory.path() + "/" + segment_name(before.segments.back().head.seal.number);
+    const std::uint64_t bytes = std::filesystem::file_size(last);
+    const bool is_full = whole_blocks(before.segments.back().used) + block_bytes >= bytes;
+    for (const std::uint64_t odd : {bytes + 1, bytes - 1, whole_blocks(before.segments.back().used) + block_bytes}) {
+      if (odd < bytes && is_full) continue;
+      std::filesystem::resize_file(last, odd);
+      const JournalFindings findings = value_or_throw(examine(storage, test_owner));
+      CHECK(findings.damages.empty());
+      CHECK(read_entries(storage, findings).size() == written);
+      std::filesystem::resize_file(last, bytes);
+    }
+    // Without a block of zeros in front of the cut more entries may have been behind it.
+    std::filesystem::resize_file(last, whole_blocks(before.segments.back().used));
+    CHECK((value_or_throw(examine(storage, test_owner)).loss() != nullptr) == !is_full);
+    std::filesystem::resize_file(last, bytes - (is_full ? 0 : 1));
+    CHECK(open_journal(storage, 9));
   }
 }
 

@@ -1,16 +1,21 @@
 // A repair that is interrupted: the journal is the old one or the new one, whole, and the next repair ends what was begun.
 #include <catch2/catch.hpp>
 
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include <spindrift/store/file_storage.hpp>
 #include <spindrift/store/repair_directory.hpp>
 
+#include "../skip.hpp"
 #include "crash_states.hpp"
+#include "forgetful_fs.hpp"
 #include "repair_fixture.hpp"
 #include "temporary_directory.hpp"
 
@@ -130,6 +135,43 @@ TEST_CASE_METHOD(DamagedDirectory, "a link in the place of the new journal is re
   std::filesystem::remove(own + ".repairing");
   value_or_throw(repair());
   CHECK(is_whole(own));
+}
+
+TEST_CASE_METHOD(DamagedDirectory, "a journal of another node in the place of the new one stays as it is") {
+  copy_to(other, own + ".repairing");
+  const auto refused = repair();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind() == ErrorKind::refused);
+  CHECK(refused.error().place() == own + ".repairing");
+  FileStorage files = value_or_throw(FileStorage::open_to_read(own + ".repairing"));
+  CHECK(value_or_throw(examine(files, other.owner())).damages.empty());
+  CHECK(other.texts_in(files) == other.texts());
+}
+
+TEST_CASE_METHOD(DamagedDirectory, "a journal that a link leads to is repaired where it lies, and the link stays") {
+  const TemporaryDirectory elsewhere;
+  const std::string real = elsewhere.path() + "/kept";
+  std::filesystem::rename(own, real);
+  std::filesystem::create_directory_symlink(real, own);
+  CHECK(value_or_throw(repair()) == real + ".damaged-1");
+  CHECK(std::filesystem::read_symlink(own) == real);
+  CHECK(is_whole(real));
+}
+
+TEST_CASE_METHOD(DamagedDirectory, "a journal that is a mount point is refused before anything is written") {
+  std::string failed;
+  std::optional<ErrorKind> kind;
+  std::thread([&] {
+    if (!enter_own_mounts() || ::mount(own.c_str(), own.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+      failed = "no namespace of mounts can be had here";
+      return;
+    }
+    if (const auto refused = repair(); !refused) kind = refused.error().kind();
+  }).join();
+  if (!failed.empty()) return spindrift::test::skip(failed);
+  CHECK(kind == ErrorKind::unsupported);
+  CHECK_FALSE(std::filesystem::exists(own + ".repairing"));
+  CHECK_FALSE(std::filesystem::exists(own + ".damaged-1"));
 }
 
 TEST_CASE_METHOD(DamagedDirectory, "a journal that a process has is not repaired") {

@@ -529,7 +529,8 @@ class Kinds(unittest.TestCase):
             own, copy = (group.directory / 'journals/spindrift' / name for name in ['0', 'copy'])
             shutil.copytree(own, copy)
             repair = ('log', 'repair', *about, '--from', copy)
-            self.assertFalse(output_of(*repair)['needed'])
+            told = output_of(*repair)
+            self.assertEqual((told['needed'], told['ahead']), (False, []))
             self.damage(group)
             told = output_of(*repair)
             self.assertTrue(told['possible'] and told['kept'] is None)
@@ -542,6 +543,19 @@ class Kinds(unittest.TestCase):
             shutil.copytree(kept, own)
             refused = check(json.loads(run('log', 'repair', *about, '--from', kept, code=1).stdout))
             self.assertIn('damaged there, too', refused['refusals'][0]['message'])
+            shutil.rmtree(own)
+            shutil.copytree(copy, own)
+            run('send', *about[:-1], '--subgroup', 'orders', input=b'four\n')
+            longer = group.directory / 'journals/spindrift/longer'
+            shutil.copytree(own, longer)
+            shutil.rmtree(own)
+            shutil.copytree(copy, own)
+            told = output_of(*repair[:-1], longer)
+            ahead = [(each['subgroup'], each['first'], each['end']) for each in told['ahead']]
+            self.assertEqual((told['needed'], ahead), (False, [('orders', 3, 4)]))
+            shutil.rmtree(own)
+            own.mkdir(0o700)
+            self.assertIn('there is no journal in it', error_of(*repair, code=7)['message'])
 
     def test_log_adopt(self):
         with Group() as group:
