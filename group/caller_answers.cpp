@@ -103,7 +103,8 @@ void ObjectCaller::on_answer(std::uint64_t number, rpc::CallStatus status, std::
   // Any member says who there is, whatever else it is good for.
   if (answer->outcome <= CallerOutcome::refused && attempt.ask != Ask::members) {
     members_.good();
-    connection_.silences = connection_.pauses = 0;
+    connection_.pauses = 0;
+    patience_.heard(attempt.ask, attempt.sent, now);
   }
   if (attempt.ask == Ask::members) return on_members(*answer, now);
   if (attempt.ask == Ask::open) return on_session(*answer, now);

@@ -101,6 +101,17 @@ bool QueryReader::add(std::uint64_t call, ClientQuery&& query) {
   return true;
 }
 
+std::vector<std::uint64_t> QueryReader::forget(const std::function<bool(std::uint64_t call)>& is_wanted) {
+  std::vector<std::uint64_t> forgotten;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(waiting_, [&](const auto& each) {
+    if (is_wanted(each.first)) return false;
+    forgotten.push_back(each.first);
+    return true;
+  });
+  return forgotten;
+}
+
 void QueryReader::run() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -153,6 +164,7 @@ void ClientPort::run() {
     static_cast<void>(transport_->wait(std::min(left, sleep_max), told_->descriptor()));
     static_cast<void>(endpoint_->step(clock_.now()));
     answer_told();
+    forget_abandoned();
   }
   endpoint_->end();
   static_cast<void>(endpoint_->step(clock_.now()));
@@ -169,6 +181,16 @@ void ClientPort::answer_told() {
     send(fitting(answer ? *std::move(answer) : told.call->answer()),
          [&](std::size_t bytes) { return endpoint_->make_response(told.request, bytes); },
          [&](rpc::CallStatus status) { endpoint_->answer(told.request, status); });
+  }
+}
+
+// A client that has left for another member asks there again: here its queries would hold up those of others for nothing.
+void ClientPort::forget_abandoned() {
+  const auto is_wanted = [this](std::uint64_t call) { return endpoint_->is_awaited(under_way_.at(call).request); };
+  for (const std::uint64_t call : reader_->forget(is_wanted)) {
+    const auto found = under_way_.find(call);
+    endpoint_->answer(found->second.request, rpc::CallStatus::failed);
+    under_way_.erase(found);
   }
 }
 

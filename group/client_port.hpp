@@ -60,6 +60,8 @@ class QueryReader {
   [[nodiscard]] Result<void> start();
   /// False: too many wait.
   [[nodiscard]] bool add(std::uint64_t call, ClientQuery&& query);
+  /// Those that wait and are not wanted any more are never read; their calls.
+  [[nodiscard]] std::vector<std::uint64_t> forget(const std::function<bool(std::uint64_t call)>& is_wanted);
 
  private:
   void run();
@@ -103,6 +105,7 @@ class ClientPort final : public rpc::RequestHandler {
   void audit_refusal(const rpc::IncomingRequest& request, const clients::MemberAnswer& answer) const;
   void run();
   void answer_told();
+  void forget_abandoned();
 
   const OfferedObjects& objects_;
   config::ClientRights rights_;

@@ -46,10 +46,6 @@ void ObjectCaller::on_lost(Error why, Time now) {
   end(Error(refusal.kind(), "no member lets this client in: " + members_.reasons()).fix(refusal.fix()));
 }
 
-Duration ObjectCaller::patience() const noexcept {
-  return options_.answer_within * (1U << std::min(connection_.silences, 3U));
-}
-
 Duration ObjectCaller::pause(unsigned before) const noexcept {
   return std::min(options_.pause_max, options_.pause_first * (1U << std::min(before, doublings_max)));
 }
@@ -101,7 +97,7 @@ void ObjectCaller::expire(Time now) {
 
 bool ObjectCaller::is_silent(Time now) const {
   return std::any_of(attempts_.begin(), attempts_.end(),
-                     [&](const auto& each) { return now - each.second.sent >= patience(); });
+                     [&](const auto& each) { return now >= patience_.late(each.second.ask, each.second.sent); });
 }
 
 bool ObjectCaller::wants_session() const {
@@ -115,7 +111,7 @@ CallerStep ObjectCaller::step(Time now) {
     leave(Error(ErrorKind::member_lost, "no connection came to be in time").fix(std::string(reach_fix)), now);
   if (connection_.state == Connection::State::connected && is_silent(now)) {
     leave("no answer came in time", now);
-    ++connection_.silences;
+    patience_.in_vain();
   }
   judge_old();
   step.hang_up = std::exchange(connection_.hang_up, false);
@@ -131,6 +127,7 @@ void ObjectCaller::connect(CallerStep& step, Time now) {
   if (connection_.state != Connection::State::none || !wanted || now < connection_.not_before) return;
   connection_.state = Connection::State::connecting;
   connection_.since = now;
+  patience_.begin();
   step.connect = members_.now();
 }
 
@@ -202,7 +199,7 @@ Time ObjectCaller::due(Time now) const {
     case Connection::State::connecting: return std::min(due, connection_.since + options_.connect_within);
     case Connection::State::connected: break;
   }
-  for (const auto& [number, attempt] : attempts_) due = std::min(due, attempt.sent + patience());
+  for (const auto& [number, attempt] : attempts_) due = std::min(due, patience_.late(attempt.ask, attempt.sent));
   if (wanted) due = std::min(due, connection_.members_at);
   if (session_.retry_at > now && wants_session()) due = std::min(due, session_.retry_at);
   return due;

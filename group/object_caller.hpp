@@ -21,12 +21,14 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/client_messages.hpp>
 #include <spindrift/group/member_choice.hpp>
+#include <spindrift/group/member_patience.hpp>
 #include <spindrift/rpc/calls.hpp>
 
 namespace spindrift::clients {
 
 struct CallerOptions {
-  /// A member that leaves an attempt without an answer for so long is left; twice as long after each in vain, up to 8 times.
+  /// A member that leaves an attempt without an answer for so long, since it was made or the one before it was answered, is
+  /// left; twice as long after each in vain, up to 8 times.
   Duration answer_within = std::chrono::seconds(2);
   Duration connect_within = std::chrono::seconds(5);
   /// Before another attempt here, or at all members; twice as long after each, up to the second.
@@ -135,14 +137,12 @@ class ObjectCaller {
     Time not_before{};  ///< it is to be tried again
     Time members_at{};  ///< they are to be asked for
     unsigned pauses = 0;
-    unsigned silences = 0;
     bool hang_up = false;
   };
   using Items = std::map<std::uint64_t, Item>;
 
   void expire(Time now);
   [[nodiscard]] bool is_silent(Time now) const;
-  [[nodiscard]] Duration patience() const noexcept;
   [[nodiscard]] Duration pause(unsigned before) const noexcept;
   void leave(Error why, Time now);
   void leave(const std::string& why, Time now);  ///< the member answers, or did before
@@ -173,6 +173,7 @@ class ObjectCaller {
   const std::uint64_t digest_;
   const CallerOptions options_;
   MemberChoice members_;
+  MemberPatience patience_{options_.answer_within};
   Connection connection_;
   Session session_;
   Items items_;  // by ticket

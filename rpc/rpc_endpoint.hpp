@@ -57,6 +57,8 @@ class RpcEndpoint {
     return server_.make_response(request, bytes);
   }
   void answer(RequestId request, CallStatus status = CallStatus::answered) { server_.answer(request, status); }
+  /// Whether an answer would go to anybody: the session of a request that was not answered is not over.
+  [[nodiscard]] bool is_awaited(RequestId request) const noexcept { return server_.is_awaited(request); }
 
   /// Ends all sessions of both sides. The peers are told with the next step, once.
   void end();

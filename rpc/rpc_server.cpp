@@ -32,6 +32,11 @@ void RpcServer::answer(RequestId request, CallStatus status) {
   if (session.ended()) ended_.add(request.session.number);
 }
 
+bool RpcServer::is_awaited(RequestId request) const noexcept {
+  const ServerSession* const session = sessions_.find(request.session);
+  return session != nullptr && !session->ended();
+}
+
 void RpcServer::dismiss_all() {
   for (std::uint32_t number = 0; number < sessions_.numbers(); ++number) {
     if (ServerSession* const session = sessions_.at(number)) session->dismiss();

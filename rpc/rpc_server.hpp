@@ -18,6 +18,7 @@ class RpcServer {
   [[nodiscard]] std::span<const std::byte> kept(RequestId request);
   [[nodiscard]] Result<std::span<std::byte>> make_response(RequestId request, std::size_t bytes);
   void answer(RequestId request, CallStatus status);
+  [[nodiscard]] bool is_awaited(RequestId request) const noexcept;
   void dismiss_all();
 
   void on_connect(const SessionOffer& offer, const PacketRoute& from, Time now);

@@ -48,6 +48,29 @@ class Slow {
   std::uint64_t sum_ = 0;
 };
 
+/// A query of it runs until the test lets it return.
+class Read {
+ public:
+  std::uint64_t change() { return ++changes_; }
+  [[nodiscard]] std::uint64_t hold() const {
+    ++begun;
+    begun.notify_all();
+    released.wait(false);
+    return changes_;
+  }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(changes_);
+  }
+  using Methods = Replicates<&Read::change, &Read::hold>;
+
+  static inline std::atomic<int> begun{0};
+  static inline std::atomic<bool> released{false};
+
+ private:
+  std::uint64_t changes_ = 0;
+};
+
 /// An update of it runs until the test lets it return.
 class Held {
  public:
@@ -290,6 +313,25 @@ TEST_CASE("a member whose method takes long answers others, and nothing that it 
   Held::released.notify_all();
   for (const auto& each : many) CHECK_NOTHROW(static_cast<void>(each.get(patience)));
   CHECK(group.replicas[0].ordered_query<&Held::calls>().get(patience) == 1 + 40 * 30);
+  leave_all(group.groups);
+}
+
+TEST_CASE("queries that wait for a client which has left are never run") {
+  ServedGroup<Read> group(1, "security = none\n");
+  Client other(group.open_options(0));
+  {
+    Client client(group.open_options(0));
+    auto read = client.replicated<Read>("orders");
+    std::vector<ClientFuture<std::uint64_t>> futures;
+    for (int i = 0; i < 6; ++i) futures.push_back(read.query<&Read::hold>());
+    Read::begun.wait(0);
+  }
+  // The member is called when that connection has ended. One more query may begin while it takes note.
+  CHECK(error_of(other.replicated<Read>("nowhere").query<&Read::hold>())->kind() == ErrorKind::bad_argument);
+  Read::released = true;
+  Read::released.notify_all();
+  CHECK(other.replicated<Read>("orders").query<&Read::hold>().get(patience) == 0);
+  CHECK(Read::begun <= 3);
   leave_all(group.groups);
 }
 

@@ -104,6 +104,53 @@ TEST_CASE("a member that does not answer in time is left, and the next one has l
   CHECK(client.calls.back() == "c:1");
 }
 
+TEST_CASE("a member that takes long for each of several queries is not left between them") {
+  Played client({"a:1", "b:1"});
+  for (std::uint64_t ticket = 1; ticket <= 3; ++ticket) client.want(ticket, Ask::query);
+  client.step();
+  client.connect();
+  client.pass(2s);
+  REQUIRE(client.calls.back() == "b:1");
+  client.sent.clear();
+  client.connect();
+  for (int answered = 1; answered <= 3; ++answered) {
+    client.pass(2500ms);
+    CHECK(client.hung_up == 1);
+    REQUIRE_FALSE(client.sent.empty());
+    client.answer(client.sent.front(), good);
+    client.sent.pop_front();
+    CHECK(client.take_ended().kind == Ended::Kind::returned);
+  }
+  client.want(4, Ask::query);
+  client.step();
+  client.pass(100ms);
+  client.answer(client.take(Ask::query), good);
+  static_cast<void>(client.take_ended());
+  client.want(5, Ask::query);  // the member is quick by now
+  client.step();
+  client.pass(2s);
+  CHECK(client.hung_up == 2);
+}
+
+TEST_CASE("answers from a member's replica are no word of what waits for its group") {
+  Played client({"a:1", "b:1"});
+  client.want(1);
+  client.step();
+  client.connect();
+  client.open(9);
+  static_cast<void>(client.take(Ask::update));
+  for (std::uint64_t ticket = 2; ticket <= 4; ++ticket) {
+    client.want(ticket, Ask::query);
+    client.step();
+    client.pass(500ms);
+    client.answer(client.take(Ask::query), good);
+    static_cast<void>(client.take_ended());
+  }
+  CHECK(client.hung_up == 0);
+  client.pass(500ms);
+  CHECK(client.hung_up == 1);
+}
+
 TEST_CASE("a member that does not answer is left though its request has been given up") {
   Played client;
   client.want(1, Ask::query, client.now + 100ms);
