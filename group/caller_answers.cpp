@@ -22,7 +22,8 @@ std::string fix_of(CallerOutcome outcome) {
   switch (outcome) {
     case CallerOutcome::unknown: return "name a subgroup of the group's layout: spindrift group subgroups lists them";
     case CallerOutcome::other_methods: return "build the client and the members with the same Methods of the object";
-    case CallerOutcome::too_large: return "send or return less, or raise max_smc_payload_size of the subgroup";
+    case CallerOutcome::too_large:
+      return "send or return less: arguments fit into a message of the subgroup, which max_smc_payload_size bounds";
     case CallerOutcome::forbidden: return "give the client that right at all members: [SPINDRIFT] client_rights";
     case CallerOutcome::unsupported: return "run this release at all members";
     default: return "build the client and the members from the same release";
@@ -42,6 +43,7 @@ void ObjectCaller::finish(const Item& item, Ended::Kind kind, std::span<const st
   ended_.push_back({item.wanted.ticket, kind, {bytes.begin(), bytes.end()}, {}, nullptr});
   if (item.number && item.generation == session_.generation) session_.open.erase(*item.number);
   const std::uint64_t ticket = item.wanted.ticket;  // `item` may be in there
+  numbered_.erase(ticket);
   items_.erase(ticket);
 }
 
@@ -64,6 +66,7 @@ void ObjectCaller::end(const Error& why) {
 void ObjectCaller::retry(Item& item, const std::string& why, Time now) {
   item.reason = why;
   item.retry_at = now + pause(item.pauses++);
+  retry_ = std::min(retry_, item.retry_at);
 }
 
 // Requests that have been made in it and are doubtful will not be known any more; the others go on in the next one.
@@ -75,15 +78,16 @@ void ObjectCaller::end_session() {
 }
 
 void ObjectCaller::judge_old() {
-  for (auto at = items_.begin(); at != items_.end();) {
-    Item& item = at->second;
-    ++at;
-    if (!item.number || item.generation == session_.generation || item.under_way) continue;
+  for (auto at = numbered_.begin(); at != numbered_.end();) {
+    Item& item = items_.at(*at);
+    const auto numbered = at++;
+    if (item.generation == session_.generation || item.under_way) continue;
     if (item.doubtful) {
       const ClientRequest of{session_.id, *item.number, 0};
       fail(item, std::make_exception_ptr(replicated::client_refused(ClientRefusal::over, of, subgroup_)));
     } else {
       item.number.reset();
+      numbered_.erase(numbered);
     }
   }
 }

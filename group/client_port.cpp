@@ -30,11 +30,12 @@ rpc::RpcOptions port_options() {
   return options;
 }
 
-/// An answer that no call has room for is not sent, and its reason is.
-clients::MemberAnswer fitting(clients::MemberAnswer answer) {
+/// An answer that no call has room for is not sent, and its reason is. `carried_out`: the call is in the group's order.
+clients::MemberAnswer fitting(clients::MemberAnswer answer, bool carried_out) {
   if (clients::answer_bytes(answer) <= rpc::message_bytes_most) return answer;
   return clients::answer_of(CallerOutcome::too_large, "the result of " + std::to_string(answer.bytes.size()) +
-                                                    " bytes is larger than an answer may be; an update was carried out");
+                                                          " bytes is larger than an answer may be, 8 MiB" +
+                                                          (carried_out ? "; an update was carried out, if it was one" : ""));
 }
 
 /// Answers by the functions that a request has while its handler runs, or by those that the endpoint has later.
@@ -178,9 +179,11 @@ void ClientPort::answer_told() {
     if (found == under_way_.end()) continue;
     const UnderWay told = std::move(found->second);
     under_way_.erase(found);
-    send(fitting(answer ? *std::move(answer) : told.call->answer()),
-         [&](std::size_t bytes) { return endpoint_->make_response(told.request, bytes); },
-         [&](rpc::CallStatus status) { endpoint_->answer(told.request, status); });
+    const bool ordered = told.call != nullptr;
+    send(
+        fitting(answer ? *std::move(answer) : told.call->answer(), ordered),
+        [&](std::size_t bytes) { return endpoint_->make_response(told.request, bytes); },
+        [&](rpc::CallStatus status) { endpoint_->answer(told.request, status); });
   }
 }
 
@@ -235,8 +238,9 @@ void ClientPort::on_request(rpc::IncomingRequest& request) {
     under_way_[number] = {request.id(), std::move(taken.call)};
     return;
   }
-  send(fitting(*std::move(taken.answer)), [&](std::size_t bytes) { return request.make_response(bytes); },
-       [&](rpc::CallStatus status) { request.answer(status); });
+  send(
+      fitting(*std::move(taken.answer), false), [&](std::size_t bytes) { return request.make_response(bytes); },
+      [&](rpc::CallStatus status) { request.answer(status); });
 }
 
 }  // namespace spindrift::group

@@ -21,6 +21,7 @@ ObjectCaller::ObjectCaller(std::string subgroup, std::uint64_t digest, MemberCho
 void ObjectCaller::add(Wanted wanted) {
   CHECK(has_method(wanted.ask) && wanted.ticket != 0);
   const std::uint64_t ticket = wanted.ticket;
+  expiry_ = std::min(expiry_, wanted.deadline);
   const bool fresh = items_.emplace(ticket, Item{std::move(wanted)}).second;
   CHECK(fresh);
 }
@@ -84,6 +85,7 @@ Error ObjectCaller::unanswered(const Item& item) const {
 
 // An attempt stays when its request has ended: a member that answers nothing is found by it.
 void ObjectCaller::expire(Time now) {
+  if (now < expiry_) return;
   for (auto at = items_.begin(); at != items_.end();) {
     const Item item = now < at->second.wanted.deadline ? Item{} : at->second;
     if (item.wanted.ticket == 0) {
@@ -92,6 +94,16 @@ void ObjectCaller::expire(Time now) {
     }
     ++at;
     fail(item, unanswered(item));
+  }
+  expiry_ = never;
+  for (const auto& [ticket, item] : items_) expiry_ = std::min(expiry_, item.wanted.deadline);
+}
+
+void ObjectCaller::find_retry(Time now) {
+  if (now < retry_) return;
+  retry_ = never;
+  for (const auto& [ticket, item] : items_) {
+    if (!item.under_way && item.retry_at > now) retry_ = std::min(retry_, item.retry_at);
   }
 }
 
@@ -107,6 +119,7 @@ bool ObjectCaller::wants_session() const {
 CallerStep ObjectCaller::step(Time now) {
   CallerStep step;
   expire(now);
+  find_retry(now);
   if (connection_.state == Connection::State::connecting && now - connection_.since >= options_.connect_within)
     leave(Error(ErrorKind::member_lost, "no connection came to be in time").fix(std::string(reach_fix)), now);
   if (connection_.state == Connection::State::connected && is_silent(now)) {
@@ -184,15 +197,12 @@ bool ObjectCaller::give_number(Item& item) {
   item.number = session_.next_number++;
   item.generation = session_.generation;
   session_.open.insert(*item.number);
+  numbered_.insert(item.wanted.ticket);
   return true;
 }
 
 Time ObjectCaller::due(Time now) const {
-  Time due = never;
-  for (const auto& [ticket, item] : items_) {
-    due = std::min(due, item.wanted.deadline);
-    if (!item.under_way && item.retry_at > now) due = std::min(due, item.retry_at);
-  }
+  Time due = items_.empty() ? never : std::min(expiry_, retry_);
   const bool wanted = !items_.empty() || (closing_ && session_.state == Session::State::open);
   switch (connection_.state) {
     case Connection::State::none: return wanted ? std::min(due, connection_.not_before) : due;

@@ -142,6 +142,7 @@ class ObjectCaller {
   using Items = std::map<std::uint64_t, Item>;
 
   void expire(Time now);
+  void find_retry(Time now);
   [[nodiscard]] bool is_silent(Time now) const;
   [[nodiscard]] Duration pause(unsigned before) const noexcept;
   void leave(Error why, Time now);
@@ -176,7 +177,10 @@ class ObjectCaller {
   MemberPatience patience_{options_.answer_within};
   Connection connection_;
   Session session_;
-  Items items_;  // by ticket
+  Items items_;                                // by ticket
+  std::set<std::uint64_t> numbered_;           // the tickets of those that have a number: few of many
+  Time expiry_ = never;                        // no deadline of an item is before it
+  Time retry_ = never;                         // no item is to be made again later than now, and before it
   std::map<std::uint64_t, Attempt> attempts_;  // under way, by number
   std::uint64_t attempts_made_ = 0;
   bool closing_ = false;
