@@ -132,7 +132,8 @@ Result<void> refuse_lost_checkpoints(Storage& own, RepairPlan& plan, std::span<S
                                         std::to_string(begin.value()) +
                                         ", and the checkpoint that it needs may have been among what is lost")
             .at(torn->place)
-            .fix("keep the directory; if others have the log, have this node forget: spindrift group forget"));
+            .fix("copy the directory; if others have the log, have this node forget, which deletes it: spindrift group "
+                 "forget --config FILE NODE"));
   }
   return {};
 }

@@ -25,8 +25,8 @@ std::string text_of(SubgroupId subgroup) { return "subgroup " + std::to_string(s
 Error refusal(const std::string& place, const std::string& why) {
   return Error(ErrorKind::bad_input, why)
       .at(place)
-      .fix("keep the directory; if this node may forget which view of the group it was in last, and others have the logs "
-           "that it has, have it forget both: spindrift group forget --config FILE NODE");
+      .fix("copy the directory; if this node may forget which view of the group it was in last, and others have the logs "
+           "that it has, have it forget both, which deletes the directory: spindrift group forget --config FILE NODE");
 }
 
 class LossSurvey {
