@@ -74,12 +74,15 @@ Error ObjectCaller::unanswered(const Item& item) const {
   Error why(ErrorKind::timed_out, std::string("a request was not answered before its time was over; it ") +
                                       (perhaps ? "may have been carried out" : "was not carried out"));
   const Error* const all = members_.reason_of_all();
-  Error placed = std::move(why).at(place()).fix(
-      all != nullptr && !all->fix().empty()
-          ? all->fix()
-          : "see whether the group is there and has a majority: spindrift group status; or give requests more time");
-  const std::string reasons = members_.reasons();
-  const std::string& reason = reasons.empty() ? item.reason : reasons;
+  std::string fix = "see whether the group is there and has a majority: spindrift group status; or give requests more time";
+  if (all != nullptr && !all->fix().empty()) fix = all->fix();
+  std::string reason = members_.reasons();
+  if (reason.empty()) reason = item.reason;
+  if (reason.empty() && connection_.state != Connection::State::none) {
+    reason = members_.now() + ": no answer came so far";
+    if (connection_.state == Connection::State::connecting) fix = reach_fix;
+  }
+  Error placed = std::move(why).at(place()).fix(std::move(fix));
   return reason.empty() ? placed : std::move(placed).because(Error(ErrorKind::member_lost, reason));
 }
 

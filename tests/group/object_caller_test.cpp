@@ -255,6 +255,19 @@ TEST_CASE("what is wanted fails when no member takes a proof of the client, with
   }
 }
 
+TEST_CASE("a request whose time is over before a member was given up says which one did not answer so far") {
+  Played client({"a:1", "b:1"});
+  client.want(1, Ask::query, client.now + 1s);
+  client.step();
+  const bool connects = GENERATE(false, true);
+  if (connects) client.connect();
+  client.pass(1s);
+  const Error failure = client.take_failure();
+  REQUIRE(failure.cause() != nullptr);
+  CHECK(failure.cause()->message() == "a:1: no answer came so far");
+  CHECK_THAT(failure.fix(), Catch::Contains(connects ? "has a majority" : "client_port"));
+}
+
 TEST_CASE("a request whose time is over has the reasons of all members, and what is to be done if that is so of all") {
   Played client({"a:1", "b:1"});
   client.want(1, Ask::query, client.now + 1s);
