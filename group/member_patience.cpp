@@ -1,14 +1,7 @@
 // Patience that follows how long a member takes.
 #include <spindrift/group/member_patience.hpp>
 
-#include <algorithm>
-
 namespace spindrift::clients {
-namespace {
-
-constexpr unsigned doublings_max = 3;
-
-}  // namespace
 
 // A query may be ordered where the replica is not there yet; then it has what was before it in the order behind it.
 std::size_t MemberPatience::line_of(Ask ask) noexcept {
@@ -17,14 +10,12 @@ std::size_t MemberPatience::line_of(Ask ask) noexcept {
 
 Time MemberPatience::since(Ask ask, Time sent) const noexcept { return std::max(sent, heard_[line_of(ask)]); }
 
-Duration MemberPatience::patience() const noexcept { return least_ * (1U << std::min(silences_, doublings_max)); }
-
 void MemberPatience::heard(Ask ask, Time sent, Time now) noexcept {
   const Duration took = now - since(ask, sent);
   heard_[line_of(ask)] = now;
   unsigned kept = 0;
-  while (kept < silences_ && least_ * (1U << std::min(kept, doublings_max)) < 2 * took) ++kept;
-  silences_ = kept;
+  while (kept < doublings_ && least_ * (1U << kept) < 2 * took) ++kept;
+  doublings_ = kept;
 }
 
 }  // namespace spindrift::clients
