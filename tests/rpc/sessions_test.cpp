@@ -38,7 +38,7 @@ TEST_CASE("sessions beyond the packets that a transport has room for are refused
   CHECK(pair.client.changes.back() == SessionChange::connected);
 }
 
-TEST_CASE("over one route a server takes no more sessions than its options say, and others over others") {
+TEST_CASE("over one route a server takes no more sessions than its options say") {
   PaperPair pair({}, {.route_sessions_max = 2});
   std::vector<SessionId> sessions;
   for (int i = 0; i < 3; ++i) sessions.push_back(pair.client.endpoint.connect(route_to(2), pair.client).value());

@@ -330,6 +330,21 @@ TEST_CASE("a sleep ends when something comes") {
   CHECK(pair.server.transport->wait(std::chrono::seconds(10)));
 }
 
+TEST_CASE("each connection has as many sessions as the server's options say, whatever others have") {
+  RpcOptions bounded = patient_options();
+  bounded.route_sessions_max = 1;
+  TcpNode server(TcpNode::listening(), bounded), one, other;
+  one.connect(server);
+  other.connect(server);
+  const auto until = [&](const std::function<bool()>& done) { return stepped_until({&one, &other, &server}, done); };
+  REQUIRE(until([&] { return one.changes.size() + other.changes.size() == 2; }));
+  CHECK(one.changes.back() == SessionChange::connected);
+  CHECK(other.changes.back() == SessionChange::connected);
+  static_cast<void>(value_or_throw(one.endpoint.connect(one.route, one)));
+  REQUIRE(until([&] { return one.changes.size() == 2; }));
+  CHECK(one.changes.back() == SessionChange::no_credits);
+}
+
 TEST_CASE("a name that several addresses have is called at each by turns") {
   const fabric::tls::test::TemporaryDirectory scratch;
   const std::string hosts = scratch.path() + "/hosts";
