@@ -208,7 +208,8 @@ TEST_CASE("a journal that is lost or was made shorter is not taken for none") {
   };
   using Catch::Contains;
   CHECK_THAT(lost([](Host& host) { std::filesystem::remove(host.segments(1).back()); }), Contains("forget"));
-  CHECK_THAT(lost([](Host& host) { std::filesystem::resize_file(host.segments(1).back(), 65'536); }), Contains("forget"));
+  // Behind a block of zeros there was nothing.
+  CHECK(lost([](Host& host) { std::filesystem::resize_file(host.segments(1).back(), 65'536); }) == "opened");
   CHECK_THAT(lost([](Host& host) { std::filesystem::resize_file(host.segments(1).back(), 20'480); }), Contains("forget"));
   CHECK_THAT(lost([](Host& host) {
     const auto segment = host.segments(1).back();
