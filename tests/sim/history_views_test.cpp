@@ -134,6 +134,25 @@ TEST_CASE("a founding beside a living majority of the last view is found (V21)")
   }
 }
 
+TEST_CASE("a founding is beside nobody who has left by a view that was decided, and was in no view yet (V21)") {
+  for (const std::uint32_t left : {1u, 2u}) {
+    Story story;
+    story.history.set_decided([](const View&) { return false; });
+    // View 1, which nobody is in: of node 0 alone, or of nodes 0 and 1.
+    story.history.set_next([left](const View& view) -> std::optional<std::vector<std::uint64_t>> {
+      if (view.id != ViewId(0)) return std::nullopt;
+      return left == 2 ? std::vector<std::uint64_t>{102} : std::vector<std::uint64_t>{101, 100};
+    });
+    story.found_all();
+    story.history.on_end(2);
+    story.history.on_start(3, 2, 103);
+    View view = story.view(2, {2});
+    view.incarnations = {103};
+    story.install(3, view);
+    CHECK(story.found() == (left == 2 ? "nothing" : "V21"));
+  }
+}
+
 TEST_CASE("a slow founder may go into its view when the others of it have founded a later one (J4, V21)") {
   for (const bool decided : {false, true}) {
     Story story;

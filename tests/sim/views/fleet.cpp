@@ -42,6 +42,7 @@ Fleet::Fleet(Plan plan)
     return book == nullptr ? views::RankSet() : Rows::suspected(*book);
   });
   history_.set_decided([this](const View& view) { return is_decided(view); });
+  history_.set_next([this](const View& view) { return decided_behind(view); });
   history_.set_remembering([this](const View& view) { return records_.remembering(view); });
   history_.set_heard([this](std::uint32_t reader, std::uint32_t speaker) { return network_.heard(reader, speaker); });
 }

@@ -136,8 +136,13 @@ class Fleet final : public Handler, public NetworkListener {
   void say(const Process& process, const std::string& what);
   void say_logs(const Process& process, const View& view);
 
-  // fleet_faults.cpp
+  // fleet_decisions.cpp
+  /// Whether some process knows that the view follows from the one before.
   [[nodiscard]] bool is_decided(const View& view) const;
+  /// The incarnations of the view that follows from that one, if some process knows it.
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> decided_behind(const View& view) const;
+
+  // fleet_faults.cpp
   void pause(Process& process, Ticks ticks);
   void starve(Process& process, Ticks ticks);
   void work(Process& process, Ticks ticks);

@@ -13,19 +13,6 @@ void Fleet::blame(std::uint32_t node) {
   }
 }
 
-// Some process knows that the view follows from the one before.
-bool Fleet::is_decided(const View& view) const {
-  const auto knows = [&](const std::unique_ptr<views::Epoch>& epoch) {
-    if (epoch == nullptr) return false;  // its process died when it gave that back
-    const views::ViewChange& change = epoch->change();
-    return views::is_right_behind(epoch->id(), view.id) && change.state() == views::ViewChange::State::decided &&
-           std::ranges::equal(epoch->next(change.decree()).members, view.incarnations, {}, &views::Join::incarnation);
-  };
-  return std::ranges::any_of(processes_, [&](const auto& each) {
-    return each->member_ && std::ranges::any_of(each->member_->epochs(), knows);
-  });
-}
-
 // By it the next process is to get its incarnation.
 std::uint64_t Fleet::clock_of_next() const {
   const std::uint64_t drawn = mix(plan_.seed ^ mix(processes_.size()));

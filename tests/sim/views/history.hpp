@@ -79,6 +79,10 @@ class History {
   using Decided = std::function<bool(const View&)>;
   void set_decided(Decided decided) { decided_ = std::move(decided); }
 
+  /// The incarnations of the view that follows from this one, if some process knows it, be it in that view or not; likewise.
+  using Next = std::function<std::optional<std::vector<std::uint64_t>>(const View&)>;
+  void set_next(Next next) { next_ = std::move(next); }
+
   /// How many of the view's nodes have kept a record of it; all have if this is not set.
   using Remembering = std::function<std::size_t(const View&)>;
   void set_remembering(Remembering remembering) { remembering_ = std::move(remembering); }
@@ -235,6 +239,7 @@ class History {
   Suspects suspects_;
   Heard heard_;
   Decided decided_;
+  Next next_;
   Remembering remembering_;
   std::uint32_t idle_changes_ = 0;  // views that are as the one before, the newest in a row
   std::vector<Process> processes_;

@@ -69,16 +69,17 @@ void History::check_founding(std::uint32_t index, const View& view) {
   });
   if (views_.empty() || overtaken) return;
   const View& last = views_.rbegin()->second;
-  std::size_t living = 0;
-  std::size_t back = 0;
-  for (std::size_t i = 0; i < last.members.size(); ++i) {
-    const Process& process = processes_[*process_of(last.incarnations[i])];
-    living += process.view && !process.ended ? 1 : 0;
-    back += view.rank_of(last.members[i]) ? 1 : 0;
-  }
-  if (back < last.members.size()) report_.hit(Probe::founded_without_a_minority);
+  const auto is_back = [&](NodeId node) { return view.rank_of(node).has_value(); };
+  if (!std::ranges::all_of(last.members, is_back)) report_.hit(Probe::founded_without_a_minority);
   if (view.id < last.id) violate("V21", index, "founded " + name_of(view) + " though there was " + name_of(last));
-  if (2 * living > last.members.size())
+  // The others of the last view, once it is decided who goes on, only do not know yet that they have left.
+  const auto next = next_ ? next_(last) : std::nullopt;
+  const std::vector<std::uint64_t>& going_on = next ? *next : last.incarnations;
+  const auto lives = [&](std::uint64_t incarnation) {
+    const auto process = process_of(incarnation);
+    return process && processes_[*process].view && !processes_[*process].ended;
+  };
+  if (2 * std::ranges::count_if(going_on, lives) > std::ssize(going_on))
     violate("V21", index, "founded " + name_of(view) + " beside a living majority of " + name_of(last));
 }
 
